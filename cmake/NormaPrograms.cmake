@@ -1,0 +1,79 @@
+# What all of norma's own programs (tests, benchmarks, examples) share: warnings, sanitizers, instruction sets. Nothing here
+# reaches a user of norma::norma.
+
+include(CheckCXXSourceCompiles)
+include(CheckCXXSourceRuns)
+
+if(NORMA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(NORMA_CCACHE_PROGRAM ccache)
+  mark_as_advanced(NORMA_CCACHE_PROGRAM)
+  if(NORMA_CCACHE_PROGRAM)
+    # Relative to the source tree, so that two clones of it share their results.
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND};-E;env;CCACHE_BASEDIR=${PROJECT_SOURCE_DIR};CCACHE_NOHASHDIR=1;${NORMA_CCACHE_PROGRAM}")
+  endif()
+endif()
+
+# An instruction-set level: its flags, NORMA_LEVEL_<level>, whether the compiler takes them, NORMA_COMPILES_<level>, and
+# whether this machine runs the result, NORMA_RUNS_<level>. The kernels are tested once per level.
+set(NORMA_LEVELS "")
+function(norma_declare_level level flags features)
+  set(NORMA_LEVEL_${level} "${flags}" PARENT_SCOPE)
+  list(JOIN flags " " CMAKE_REQUIRED_FLAGS)
+  set(CMAKE_REQUIRED_QUIET TRUE)
+  check_cxx_source_compiles("int main() {}" NORMA_COMPILES_${level})
+  if(NOT NORMA_COMPILES_${level})
+    message(STATUS "Level ${level}: not built, the compiler has no such flags")
+    return()
+  endif()
+  if(features STREQUAL "")
+    set(NORMA_RUNS_${level} TRUE CACHE INTERNAL "")
+  else()
+    # Compiled without the level's flags: the question itself must run anywhere.
+    set(CMAKE_REQUIRED_FLAGS "")
+    list(TRANSFORM features REPLACE "(.+)" "__builtin_cpu_supports(\"\\1\")" OUTPUT_VARIABLE terms)
+    list(JOIN terms " && " condition)
+    check_cxx_source_runs(
+      "int main() { __builtin_cpu_init(); return ${condition} ? 0 : 1; }" NORMA_RUNS_${level})
+    if(NOT NORMA_RUNS_${level})
+      message(STATUS "Level ${level}: built, not run, this processor lacks it")
+    endif()
+  endif()
+  set(NORMA_LEVELS "${NORMA_LEVELS};${level}" PARENT_SCOPE)
+endfunction()
+
+if(NORMA_BUILD_TESTS)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+    norma_declare_level(scalar "-march=x86-64;-DNORMA_SCALAR=1" "")
+    norma_declare_level(sse2 "-march=x86-64" "")
+    norma_declare_level(avx2 "-march=x86-64;-mavx2;-mfma;-mf16c;-mbmi2" "avx2;fma;bmi2")
+    norma_declare_level(avx512 "-march=x86-64-v4" "avx512f;avx512bw;avx512cd;avx512dq;avx512vl")
+  else()
+    norma_declare_level(scalar "-DNORMA_SCALAR=1" "")
+    norma_declare_level(native "" "")
+  endif()
+  list(REMOVE_ITEM NORMA_LEVELS "")
+endif()
+
+# norma_program(<target> [LEVEL <level>]): the settings of one of our own programs. With a level its flags are used instead of
+# NORMA_NATIVE's.
+function(norma_program target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LEVEL" "")
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  target_link_libraries(${target} PRIVATE norma::norma)
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wcast-align
+    $<$<BOOL:${NORMA_WERROR}>:-Werror>)
+  if(arg_LEVEL)
+    target_compile_options(${target} PRIVATE ${NORMA_LEVEL_${arg_LEVEL}})
+  elseif(NORMA_NATIVE)
+    target_compile_options(${target} PRIVATE -march=native)
+  endif()
+  if(NORMA_SANITIZE)
+    target_compile_options(${target} PRIVATE
+      -fsanitize=${NORMA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
+      # GCC documents false alarms of this warning under instrumentation.
+      $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+    target_link_options(${target} PRIVATE -fsanitize=${NORMA_SANITIZE})
+  endif()
+endfunction()
