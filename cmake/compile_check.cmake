@@ -1,8 +1,8 @@
 # One compile-fail or compile-pass test, run as
 #   cmake -DEXPECT=fail|pass -DCOMPILER=c++ -DFLAGS="-std=c++20;..." -DSOURCE=file.cpp -P compile_check.cmake
 #
-# A program that must not compile begins with `// error: <regex>`: the first error line of the compiler must match it; or with
-# `// error-any: <regex>`: some error line must. The regular expressions are CMake's.
+# A program that must not compile has, near its top, a line `// error: <regex>`: the first error line of the compiler must match
+# it; or a line `// error-any: <regex>`: some error line must. The regular expressions are CMake's.
 set(ENV{LC_ALL} C)
 execute_process(
   COMMAND "${COMPILER}" ${FLAGS} "${SOURCE}"
@@ -16,11 +16,11 @@ if(EXPECT STREQUAL "pass")
 endif()
 
 file(READ "${SOURCE}" text)
-if(NOT text MATCHES "^// (error|error-any): ([^\n]+)")
-  message(FATAL_ERROR "${SOURCE} must begin with `// error: <regex>` or `// error-any: <regex>`.")
+if(NOT text MATCHES "(^|\n)// (error|error-any): ([^\n]+)")
+  message(FATAL_ERROR "${SOURCE} must have a line `// error: <regex>` or `// error-any: <regex>`.")
 endif()
-set(kind "${CMAKE_MATCH_1}")
-set(wanted "${CMAKE_MATCH_2}")
+set(kind "${CMAKE_MATCH_2}")
+set(wanted "${CMAKE_MATCH_3}")
 if(status EQUAL 0)
   message(FATAL_ERROR "${SOURCE} compiles, but should not.")
 endif()
