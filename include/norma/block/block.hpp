@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// Block<NormPolicy>: one transformer block whose norm placement is the policy.
+#pragma once
+
+#include <norma/block/sequence.hpp>
+#include <norma/block/surface.hpp>
+#include <norma/norm/layer_norm.hpp>
+#include <norma/sublayer/attention.hpp>
+#include <norma/sublayer/feed_forward.hpp>
+
+namespace norma::inline v0_1::inline NORMA_TARGET {
+
+/// Self-attention and feed-forward, placed by `PolicyType`. Used alone it maps one matrix to one matrix: what opens and closes
+/// a stack (PreLN's last norm) belongs to Encoder and Decoder.
+///
+///   Block<PreLN>                                              float, LayerNorm, attention with biases, GELU
+///   Block<PreLN, float, RMSNorm, Attention, SwiGLU>           the same, spelled out
+template <class PolicyType, class T = float, template <class> class NormType = LayerNorm,
+          template <class, class> class AttentionType = Attention, template <class, class> class FeedForwardType = GELU>
+  requires Policy<PolicyType, NormType<T>>
+class Block : public Surface<Sequence<
+                  Body<PolicyType, NormType<T>, Use<Role::attention, AttentionType>, Use<Role::feed_forward, FeedForwardType>>>> {
+ public:
+  using BodyType = Body<PolicyType, NormType<T>, Use<Role::attention, AttentionType>, Use<Role::feed_forward, FeedForwardType>>;
+
+  /// \throws Error for heads that do not divide the width, or a layer outside 1 .. layers.
+  explicit Block(const Dimensions& dims, Depth depth = {}, const PolicyType& policy = {}, const NormType<T>& norm = {})
+      : Surface<Sequence<BodyType>>(
+            [&](Layout& layout) { return Sequence<BodyType>(dims, depth, 1, Span::block, policy, norm, layout); }) {}
+};
+
+}  // namespace norma::inline v0_1::inline NORMA_TARGET

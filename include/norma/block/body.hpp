@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+// The inside of a block: its sites in order, on a stream.
+#pragma once
+
+#include <norma/residual/site.hpp>
+
+namespace norma::inline v0_1::inline NORMA_TARGET {
+
+/// A sublayer template and the role that it plays in a block.
+template <Role R, template <class, class> class F>
+struct Use {
+  static constexpr Role role = R;
+  template <class T, class Inner>
+  using Sublayer = F<T, Inner>;
+  static constexpr const char* name() {
+    switch (R) {
+      case Role::attention: return "attention";
+      case Role::cross_attention: return "cross_attention";
+      case Role::feed_forward: return "feed_forward";
+      default: return "parallel";
+    }
+  }
+};
+
+namespace detail {
+
+template <class Sublayer, class... F>
+constexpr void check_takes(const Entries<F...>*) {
+  static_assert((Sublayer::takes::template has<typename F::Slot> && ...),
+                "norma: the policy fills an inner entry that this sublayer does not take (see its `takes`)");
+}
+
+/// One site of a block, from the policy's table at its role.
+template <class Policy, class Norm, class U>
+struct SiteOf {
+  using Table = decltype(std::declval<const Policy&>().slots(std::declval<const At<U::role, Norm>&>()));
+  using Inner = decltype(inner_entries(std::declval<const Table&>()));
+  using Sublayer = typename U::template Sublayer<typename Norm::Scalar, Inner>;
+  using Type = Site<typename Norm::Scalar, Table, Sublayer>;
+
+  static Type make(const Policy& policy, const Norm& norm, const Dimensions& dims, Depth depth, int site, Layout& layout) {
+    check_takes<Sublayer>(static_cast<const Inner*>(nullptr));
+    const Table table = policy.slots(At<U::role, Norm>{depth, site, norm});
+    Layout::Level level(layout, U::name());
+    return Type(table, Sublayer(dims, inner_entries(table)), layout, dims.width);
+  }
+};
+
+/// Sites one after another; ends with none.
+template <class Policy, class Norm, class... Uses>
+struct Sites {
+  struct Tape {};
+  Sites(const Policy&, const Norm&, const Dimensions&, Depth, int, Layout&) {}
+  static constexpr bool writes(int) { return false; }
+  template <class S>
+  static void carve(Plan&, Shape, Index, const S&, const void*) {}
+  template <class S>
+  Tape plan(Plan&, const Pass&, const S&, const void*) const {
+    return {};
+  }
+  template <class T>
+  void forward(const T*, const Tape&) const {}
+  template <class T, class S>
+  void backward(const T*, const S&, T*, const Tape&) const {}
+};
+
+template <class Policy, class Norm, class First, class... Rest>
+struct Sites<Policy, Norm, First, Rest...> {
+  using T = typename Norm::Scalar;
+  using Maker = SiteOf<Policy, Norm, First>;
+  using SiteType = typename Maker::Type;
+  using Next = Sites<Policy, Norm, Rest...>;
+  static constexpr int N = SiteType::N;
+
+  SiteType site;
+  Next next;
+
+  struct Tape {
+    typename SiteType::Tape site;
+    typename Next::Tape next;
+  };
+
+  Sites(const Policy& policy, const Norm& norm, const Dimensions& dims, Depth depth, int index, Layout& layout)
+      : site(Maker::make(policy, norm, dims, depth, index, layout)), next(policy, norm, dims, depth, index + 1, layout) {}
+
+  /// Whether a site from here on writes this part of the stream.
+  static constexpr bool writes(int part) { return SiteType::writes(part) || Next::writes(part); }
+  /// Where every site writes, in to[0], to[1], ...: the last to write a part writes to y, the others to views carved here.
+  static void carve(Plan& p, Shape shape, Index width, const Stream<N, T>& y, Stream<N, T>* to) {
+    for (int i = 0; i < N; ++i)
+      if (SiteType::writes(i)) (*to)[i] = Next::writes(i) ? p.keep<T>(shape.rows(), width) : y[i];
+    Next::carve(p, shape, width, y, to + 1);
+  }
+  Tape plan(Plan& p, const Pass& pass, const Stream<N, const T>& s, const Stream<N, T>* to) const {
+    Tape t{p.child(site, pass, s, *to), {}};
+    t.next = next.plan(p, pass, t.site.y, to + 1);
+    return t;
+  }
+  const Stream<N, const T>& output(const Tape& t) const {
+    if constexpr (sizeof...(Rest) > 0) return next.output(t.next);
+    else return t.site.y;
+  }
+  void forward(const T* weights, const Tape& t) const {
+    site.forward(weights, t.site);
+    next.forward(weights, t.next);
+  }
+  void backward(const T* weights, const Stream<N, T>& ds, T* gradients, const Tape& t) const {
+    next.backward(weights, ds, gradients, t.next);
+    site.backward(weights, ds, gradients, t.site);
+  }
+};
+
+}  // namespace detail
+
+/// Adds the gradients of the other parts to part 0: the backward of "every part starts as x".
+template <std::size_t N, class T>
+void join_parts(const std::array<MatrixView<T>, N>& ds) {
+  for (std::size_t i = 1; i < N; ++i) kernels::add<T>(ds[0], ds[i], ds[0]);
+}
+
+/// One block without ends: what a stack is made of. Between blocks the stream has M parts: N, or one if per_block().
+template <class PolicyType, class NormType, class... Uses>
+class Body {
+ public:
+  using Policy = PolicyType;
+  using Norm = NormType;
+  using T = typename NormType::Scalar;
+  using Ends = decltype(std::declval<const Policy&>().slots(std::declval<const At<Role::ends, Norm>&>()));
+  static constexpr int N = Ends::parts;
+  static constexpr bool kPerBlock = Ends::template has<slot::per_block>;
+  static constexpr int M = kPerBlock ? 1 : N;
+  static constexpr int kSites = static_cast<int>(sizeof...(Uses));
+
+ private:
+  using Sites = detail::Sites<Policy, Norm, Uses...>;
+  static_assert(Sites::N == N, "norma: a policy's stream has the same number of parts at every role");
+
+ public:
+  struct Tape {
+    typename Sites::Tape sites;
+    Stream<M, const T> y;  ///< the stream after the block
+  };
+
+  Body(const Policy& policy, const Norm& norm, const Dimensions& dims, Depth depth, Layout& layout)
+      : sites_(policy, norm, dims, depth, kSites * (depth.layer - 1), layout), width_(dims.width) {}
+
+  /// The parts of the stream that this block writes, for its owner to carve: they outlive it.
+  Stream<M, T> carve(Plan& p, Shape shape) const {
+    Stream<M, T> y;
+    for (int i = 0; i < M; ++i)
+      if (Sites::writes(i)) y[i] = p.keep<T>(shape.rows(), width_);
+    return y;
+  }
+
+  Tape plan(Plan& p, const Pass& pass, const Stream<M, const T>& x, const Stream<M, T>& y) const {
+    Stream<N, const T> in;
+    Stream<N, T> out, to[static_cast<std::size_t>(kSites)];
+    for (int i = 0; i < N; ++i) {
+      in[i] = x[kPerBlock ? 0 : i];
+      if (i < M) out[i] = y[i];
+      else if (Sites::writes(i)) out[i] = p.keep<T>(pass.shape.rows(), width_);  // ends with the block
+    }
+    Sites::carve(p, pass.shape, width_, out, to);
+    Tape t{sites_.plan(p, pass, in, to), {}};
+    for (int i = 0; i < M; ++i) t.y[i] = sites_.output(t.sites)[i];
+    return t;
+  }
+  void forward(const T* weights, const Tape& t) const { sites_.forward(weights, t.sites); }
+  /// ds: gradient of the stream after the block, becomes that before it. With per_block(), part 0 comes and goes.
+  void backward(const T* weights, const Stream<N, T>& ds, T* gradients, const Tape& t) const {
+    if constexpr (kPerBlock)
+      for (int i = 1; i < N; ++i) kernels::fill(ds[i], T(0));
+    sites_.backward(weights, ds, gradients, t.sites);
+    if constexpr (kPerBlock) join_parts(ds);
+  }
+
+ private:
+  Sites sites_;
+  Index width_;
+};
+
+}  // namespace norma::inline v0_1::inline NORMA_TARGET

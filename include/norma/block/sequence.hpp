@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// Blocks one after another, and what the policy says opens and closes them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <norma/block/body.hpp>
+
+namespace norma::inline v0_1::inline NORMA_TARGET {
+
+/// A whole stack, or a block alone: one matrix in, one matrix out, and nothing opens or closes it. Only a stream of several
+/// matrices is closed even then, for there is no other way to make one matrix of it.
+enum class Span { stack, block };
+
+template <class BodyType>
+class Sequence {
+  using Policy = typename BodyType::Policy;
+  using Norm = typename BodyType::Norm;
+  using Ends = typename BodyType::Ends;
+  using Open = decltype(std::declval<Ends>().template get<slot::open>(None{}));
+  using Close = decltype(std::declval<Ends>().template get<slot::close>(None{}));
+  static constexpr int N = BodyType::N, M = BodyType::M;
+  static constexpr bool kReaderCloses = detail::IsReader<Close>;
+  static_assert(M == 1 || !std::is_same_v<Close, None>, "norma: a stream of several matrices needs a close()");
+
+ public:
+  using T = typename BodyType::T;
+  using Scalar = T;
+
+  struct Tape {
+    MatrixView<const T> x;
+    MatrixView<T> opened, y, dy;      // after Open; the output; dy where a reader closes
+    Stream<M, const T> last;          // the stream after the last block
+    Stream<N, T> ds;                  // gradients of the parts from 1 on; part 0 lives in dx
+    typename BodyType::Tape* bodies;
+    typename Open::Tape open;
+    typename Close::Tape close;
+  };
+
+  /// `blocks` blocks, the first at `first`.
+  Sequence(const Dimensions& dims, Depth first, int blocks, Span span, const Policy& policy, const Norm& norm, Layout& layout)
+      : width_(dims.width),
+        has_ends_(span == Span::stack || M > 1),
+        open_(policy.slots(At<Role::ends, Norm>{first, 0, norm}).template get<slot::open>(None{})),
+        close_(policy.slots(At<Role::ends, Norm>{last_of(first, blocks), 0, norm}).template get<slot::close>(None{})) {
+    if (width_ <= 0) fail("width is " + std::to_string(width_) + ", wanted at least 1");
+    if (blocks < 1 || first.layer < 1 || first.layer + blocks - 1 > first.layers)
+      fail("layer " + std::to_string(first.layer) + " of " + std::to_string(first.layers) + ", " + std::to_string(blocks) +
+           " blocks: a layer is between 1 and layers");
+    layout.begin_stack(first.layers);
+    declare_end(layout, "open", open_);
+    bodies_.reserve(static_cast<std::size_t>(blocks));
+    for (int i = 0; i < blocks; ++i) {
+      Depth depth = first;
+      depth.layer += i;
+      if (span == Span::stack) {
+        Layout::Level level(layout, "layers." + std::to_string(i));
+        add_body(policy, norm, dims, depth, layout);
+      } else {
+        add_body(policy, norm, dims, depth, layout);
+      }
+    }
+    declare_end(layout, "close", close_);
+  }
+
+  Index width_in() const { return width_; }
+  Index width_out() const { return width_; }
+
+  Tape plan(Plan& p, const Pass& pass, MatrixView<const T> x, MatrixView<T> y) const {
+    const Index rows = pass.shape.rows(), count = static_cast<Index>(bodies_.size());
+    Tape t{};
+    t.x = x;
+    t.y = y;
+    t.bodies = p.array<typename BodyType::Tape>(count);
+    Stream<M, const T> in;
+    in.fill(x);
+    if (opens()) {
+      t.opened = p.keep<T>(rows, width_);
+      in.fill(t.opened);
+    }
+    for (int i = 1; i < N; ++i) t.ds[static_cast<std::size_t>(i)] = p.gradient<T>(rows, width_);
+    if constexpr (kReaderCloses)
+      if (closes()) t.dy = p.gradient<T>(rows, width_);
+    // Without a tape, two sets of streams serve in turn.
+    Stream<M, T> set[2];
+    if (!p.training())
+      for (Index i = 0; i < std::min<Index>(count, 2); ++i) set[i] = bodies_[0].carve(p, pass.shape);
+    for (Index i = 0; i < count; ++i) {
+      const BodyType& body = bodies_[static_cast<std::size_t>(i)];
+      Stream<M, T> out = p.training() ? carve(p, pass.shape, body, i) : set[i % 2];
+      if (i + 1 == count && !closes()) out[0] = y;  // the last block writes to the caller
+      const auto tape = p.child(body, pass, in, out);
+      if (t.bodies != nullptr) t.bodies[i] = tape;
+      in = tape.y;
+    }
+    t.last = in;
+    t.open = p.child(open_, pass);
+    t.close = p.child(close_, pass);
+    return t;
+  }
+
+  void forward(const T* weights, const Tape& t) const {
+    if (opens()) open_.forward(weights, t.x, t.opened, t.open);
+    for (std::size_t i = 0; i < bodies_.size(); ++i) bodies_[i].forward(weights, t.bodies[i]);
+    if (closes()) read(close_, weights, t.last, t.y, t.close);
+  }
+
+  /// dx: assigned; it carries the gradient of part 0 all the way. May be dy.
+  void backward(const T* weights, MatrixView<const T> dy, MatrixView<T> dx, T* gradients, const Tape& t) const {
+    Stream<N, T> ds = t.ds;
+    ds[0] = dx;
+    for (int i = 1; i < N; ++i) kernels::fill(ds[static_cast<std::size_t>(i)], T(0));
+    if constexpr (kReaderCloses) {
+      kernels::copy(dy, t.dy);
+      kernels::fill(dx, T(0));
+      read_backward(close_, weights, t.last, MatrixView<const T>(t.dy), first_parts(ds), gradients, t.close);
+    } else if (closes()) {
+      close_.backward(weights, t.last[0], dy, dx, Write::assign, gradients, t.close);
+    } else {
+      kernels::copy(dy, dx);
+    }
+    for (std::size_t i = bodies_.size(); i-- > 0;) bodies_[i].backward(weights, ds, gradients, t.bodies[i]);
+    if constexpr (!BodyType::kPerBlock) join_parts(ds);
+    if (opens()) open_.backward(weights, t.x, MatrixView<const T>(dx), dx, Write::assign, gradients, t.open);
+  }
+
+  /// The stream after block i (0-based), part 0, as forward left it in a training workspace.
+  MatrixView<const T> stream(const Tape& t, Index i) const { return t.bodies[i].y[0]; }
+  Index blocks() const { return static_cast<Index>(bodies_.size()); }
+
+ private:
+  static Depth last_of(Depth first, int blocks) {
+    first.layer += blocks - 1;
+    return first;
+  }
+  bool opens() const { return has_ends_ && active(open_); }
+  bool closes() const { return has_ends_ && active(close_); }
+
+  template <class E>
+  void declare_end(Layout& layout, const char* name, E& end) {
+    if (!has_ends_) return;
+    Layout::Level level(layout, name);
+    end.declare(layout, width_);
+  }
+  void add_body(const Policy& policy, const Norm& norm, const Dimensions& dims, Depth depth, Layout& layout) {
+    layout.begin_block(depth.layer);
+    bodies_.emplace_back(policy, norm, dims, depth, layout);
+  }
+  /// Streams of block i; the last block's part 0 needs none where it goes to the caller.
+  Stream<M, T> carve(Plan& p, Shape shape, const BodyType& body, Index i) const {
+    if (M == 1 && !closes() && i + 1 == static_cast<Index>(bodies_.size())) return {};
+    return body.carve(p, shape);
+  }
+  static Stream<M, T> first_parts(const Stream<N, T>& s) {
+    Stream<M, T> r;
+    for (std::size_t i = 0; i < r.size(); ++i) r[i] = s[i];
+    return r;
+  }
+
+  Index width_;
+  bool has_ends_;
+  Open open_;
+  Close close_;
+  std::vector<BodyType> bodies_;
+};
+
+}  // namespace norma::inline v0_1::inline NORMA_TARGET

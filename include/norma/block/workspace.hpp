@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// All memory of a pass, planned once for a largest shape and reused for every shape that fits.
+#pragma once
+
+#include <norma/core/plan.hpp>
+
+namespace norma::inline v0_1::inline NORMA_TARGET {
+
+/// Tape, scratch and stream gradients of one network, for one pass at a time: one workspace per thread.
+class Workspace {
+ public:
+  Workspace(Mode mode, Index bytes) : memory_(bytes), mode_(mode) {}
+  Workspace(Workspace&&) noexcept = default;
+  Workspace& operator=(Workspace&&) noexcept = default;
+
+  Mode mode() const { return mode_; }
+  Index bytes() const { return memory_.bytes(); }
+  /// The arena itself, for tests and for those who want to see what was planned. Changing it voids the tape.
+  std::byte* data() { return memory_.data(); }
+
+  /// What the last forward planned.
+  struct Usage {
+    Index tape_bytes = 0, scratch_bytes = 0, gap_bytes = 0;
+  };
+  const Usage& usage() const { return usage_; }
+
+ private:
+  template <class Net>
+  friend class Surface;
+
+  Buffer memory_;
+  Mode mode_;
+  Usage usage_;
+  const void* owner_ = nullptr;  // the layout of the network whose tape is here; null when there is none
+  Pass pass_;
+};
+
+}  // namespace norma::inline v0_1::inline NORMA_TARGET

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+// Weights and gradients: one flat buffer, and a layout that names its parts.
+#pragma once
+
+#include <Eigen/Core>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <norma/core/buffer.hpp>
+#include <norma/core/check.hpp>
+#include <norma/core/view.hpp>
+
+namespace norma::inline v0_1 {
+
+/// What a parameter is for. A bit each, so that a policy can name several: Kind::value | Kind::output.
+enum class Kind : unsigned {
+  norm = 1u << 0,
+  bias = 1u << 1,
+  query = 1u << 2,
+  key = 1u << 3,
+  value = 1u << 4,
+  output = 1u << 5,  ///< of attention
+  up = 1u << 6,      ///< into the feed-forward's hidden width, its gate too
+  down = 1u << 7,    ///< back to the stream
+  embedding = 1u << 8,
+  head = 1u << 9,   ///< to the vocabulary
+  scale = 1u << 10  ///< gates, residual scales, mixing matrices
+};
+constexpr Kind operator|(Kind a, Kind b) { return Kind(unsigned(a) | unsigned(b)); }
+constexpr bool contains(Kind set, Kind k) { return (unsigned(set) & unsigned(k)) != 0; }
+/// Both matrices of the feed-forward, and its gate.
+inline constexpr Kind kFeedForward = Kind::up | Kind::down;
+/// The matrices that write to the residual stream.
+inline constexpr Kind kResidualOutput = Kind::output | Kind::down;
+
+/// A factor on the initial values of some kinds (DeepNorm's beta).
+struct Gain {
+  double factor = 1;
+  Kind kinds{};
+  constexpr double of(Kind k) const { return contains(kinds, k) ? factor : 1; }
+};
+
+/// How far a parameter is shared.
+enum class Scope { site, block, stack };
+
+/// Where a parameter lies in the flat buffer: row-major, [rows, columns]; linear weights are [out, in].
+struct Parameter {
+  Index offset = -1, rows = 0, columns = 0;
+  template <class T>
+  MatrixView<const T> in(const T* weights) const {
+    return {weights + offset, rows, columns};
+  }
+  template <class T>
+  MatrixView<T> in(T* gradients) const {
+    return {gradients + offset, rows, columns};
+  }
+};
+
+/// The value that element (row, column) starts from. Empty: the initialiser decides.
+using InitialValue = std::function<double(Index row, Index column)>;
+inline InitialValue constant(double value) {
+  return [value](Index, Index) { return value; };
+}
+
+/// Everything known about one parameter.
+struct ParameterInfo {
+  std::string name;
+  Parameter at;
+  Kind kind;
+  InitialValue initial;
+  double gain = 1;  ///< the policy's factor on what the initialiser draws
+  int layer = 1;    ///< 1-based depth of its block
+  int layers = 1;   ///< depth of its stack
+
+  bool decays() const { return at.rows > 1 && at.columns > 1 && !contains(Kind::norm | Kind::bias | Kind::scale, kind); }
+};
+
+/// The list of a network's parameters. Modules declare theirs in order; offsets are the same for every scalar type.
+class Layout {
+ public:
+  /// Opens a named level ("layers.0.attention.") for as long as it lives.
+  class Level {
+   public:
+    Level(Layout& layout, std::string_view name) : layout_(layout), length_(layout.prefix_.size()) {
+      layout.prefix_.append(name).append(".");
+    }
+    ~Level() { layout_.prefix_.resize(length_); }
+    Level(const Level&) = delete;
+    Level& operator=(const Level&) = delete;
+
+   private:
+    Layout& layout_;
+    std::size_t length_;
+  };
+  /// Names a parameter scope: parameters shared in it are found again by their name.
+  void begin_stack(int layers) {
+    stack_ = prefix_;
+    layers_ = layers;
+  }
+  void begin_block(int layer) {
+    block_ = prefix_;
+    layer_ = layer;
+  }
+  void set_gain(Gain gain) { gain_ = gain; }
+
+  Parameter add(std::string_view name, Index rows, Index columns, Kind kind, InitialValue initial = {}) {
+    return make(prefix_ + std::string(name), rows, columns, kind, std::move(initial));
+  }
+  /// The first to ask in this scope makes the parameter, the others get the same one; their gradients add up.
+  Parameter shared(Scope scope, std::string_view name, Index rows, Index columns, Kind kind, InitialValue initial = {}) {
+    const std::string& level = scope == Scope::stack ? stack_ : scope == Scope::block ? block_ : prefix_;
+    const std::string full = level + std::string(name);
+    for (const auto& info : entries_)
+      if (info.name == full) {
+        if (info.at.rows != rows || info.at.columns != columns)
+          fail("parameter " + full + " is shared with two different shapes");
+        return info.at;
+      }
+    return make(full, rows, columns, kind, std::move(initial));
+  }
+
+  const std::vector<ParameterInfo>& entries() const { return entries_; }
+  Index size() const { return size_; }    ///< elements of the flat buffer, padding included
+  Index count() const { return count_; }  ///< parameters, padding not counted
+
+  const ParameterInfo& find(std::string_view name) const {
+    for (const auto& info : entries_)
+      if (info.name == name) return info;
+    fail("no parameter is called \"" + std::string(name) + "\"");
+  }
+
+ private:
+  // 16 elements: a cache line of float, two of double, so that one layout serves both.
+  static constexpr Index kGranule = 16;
+
+  Parameter make(std::string name, Index rows, Index columns, Kind kind, InitialValue initial) {
+    for (const auto& info : entries_)
+      if (info.name == name) fail("two parameters are called \"" + name + "\"");
+    const Parameter at{size_, rows, columns};
+    size_ += (rows * columns + kGranule - 1) / kGranule * kGranule;
+    count_ += rows * columns;
+    entries_.push_back({std::move(name), at, kind, std::move(initial), gain_.of(kind), layer_, layers_});
+    return at;
+  }
+
+  std::vector<ParameterInfo> entries_;
+  std::string prefix_, stack_, block_;
+  Gain gain_;
+  int layer_ = 1, layers_ = 1;
+  Index size_ = 0, count_ = 0;
+};
+
+/// A flat, 64-byte aligned buffer with the layout of a network: its weights, its gradients, an optimiser's moments.
+/// Padding between parameters is zero and stays so.
+template <class T>
+class Parameters {
+ public:
+  using Map = Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
+  using ConstMap = Eigen::Map<const Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
+
+  Parameters() = default;
+  explicit Parameters(std::shared_ptr<const Layout> layout)
+      : layout_(std::move(layout)), buffer_(layout_->size() * static_cast<Index>(sizeof(T))) {}
+
+  /// The parameter of this name, [rows, columns]. \throws Error if there is none.
+  Map operator[](std::string_view name) { return map(layout_->find(name)); }
+  ConstMap operator[](std::string_view name) const { return map(layout_->find(name)); }
+
+  /// Calls visit(const ParameterInfo&, Map) for every parameter, in the order of the flat buffer.
+  template <class F>
+  void for_each_parameter(F&& visit) {
+    for (const auto& info : layout_->entries()) visit(info, map(info));
+  }
+  template <class F>
+  void for_each_parameter(F&& visit) const {
+    for (const auto& info : layout_->entries()) visit(info, map(info));
+  }
+
+  T* data() { return reinterpret_cast<T*>(buffer_.data()); }
+  const T* data() const { return reinterpret_cast<const T*>(buffer_.data()); }
+  Index size() const { return layout_ ? layout_->size() : 0; }    ///< elements of the buffer, padding included
+  Index count() const { return layout_ ? layout_->count() : 0; }  ///< parameters, padding not counted
+  std::span<T> flat() { return {data(), static_cast<std::size_t>(size())}; }
+  std::span<const T> flat() const { return {data(), static_cast<std::size_t>(size())}; }
+  const Layout& layout() const { return *layout_; }
+
+  void set_zero() {
+    for (T& v : flat()) v = T(0);
+  }
+  /// The same values in another precision.
+  template <class U>
+  Parameters<U> cast() const {
+    Parameters<U> r(layout_);
+    for (Index i = 0; i < size(); ++i) r.data()[i] = static_cast<U>(data()[i]);
+    return r;
+  }
+
+ private:
+  Map map(const ParameterInfo& info) { return {data() + info.at.offset, info.at.rows, info.at.columns}; }
+  ConstMap map(const ParameterInfo& info) const { return {data() + info.at.offset, info.at.rows, info.at.columns}; }
+
+  std::shared_ptr<const Layout> layout_;
+  Buffer buffer_;
+};
+
+}  // namespace norma::inline v0_1

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// The public surface: Eigen tensors and matrices, taken by their shape and never copied.
+#pragma once
+
+#include <string>
+#include <type_traits>
+
+#include <norma/core/check.hpp>
+#include <norma/core/view.hpp>
+
+namespace norma::inline v0_1 {
+
+/// A caller's tensor as norma sees it: [batch, tokens, width], or [tokens, width] with batch 1.
+template <class T>
+struct TensorView {
+  Shape shape;
+  MatrixView<T> matrix;
+};
+
+namespace detail {
+
+/// Eigen::Tensor and TensorMap, without including their header: data, dimension(i), and a layout constant.
+template <class E>
+concept TensorLike = requires(E& e) {
+  e.data();
+  e.dimension(0);
+  E::NumDimensions;
+};
+/// Eigen::Matrix, Array, Map, Block with direct access to their memory.
+template <class E>
+concept MatrixLike = requires(E& e) {
+  e.data();
+  e.rows();
+  e.cols();
+  e.outerStride();
+  E::IsRowMajor;
+};
+
+template <class T>
+inline constexpr bool kNever = false;
+
+inline std::string shape_text(std::initializer_list<Index> sizes) {
+  std::string text = "[";
+  for (Index s : sizes) text += (text.size() > 1 ? ", " : "") + std::to_string(s);
+  return text + "]";
+}
+
+}  // namespace detail
+
+/// View of an Eigen object. T is const for inputs. Needs a row-major tensor of rank 2 or 3, or a row-major matrix.
+template <class T, class E>
+TensorView<T> tensor_view(E& e) {
+  using Plain = std::remove_const_t<E>;
+  if constexpr (detail::TensorLike<Plain>) {
+    constexpr int kRank = static_cast<int>(Plain::NumDimensions);
+    static_assert(kRank == 2 || kRank == 3, "norma: a tensor has rank 3 [batch, tokens, width] or rank 2 [tokens, width]");
+    static_assert(static_cast<int>(Plain::Layout) == 1,
+                  "norma: tensors are row-major; declare yours as Eigen::Tensor<T, 3, Eigen::RowMajor>");
+    static_assert(std::is_same_v<std::remove_const_t<T>, std::remove_cv_t<std::remove_pointer_t<decltype(e.data())>>>,
+                  "norma: the tensor's scalar type is not the block's");
+    if constexpr (kRank == 3) {
+      const Shape shape{static_cast<Index>(e.dimension(0)), static_cast<Index>(e.dimension(1))};
+      return {shape, {e.data(), shape.rows(), static_cast<Index>(e.dimension(2))}};
+    } else {
+      const Shape shape{1, static_cast<Index>(e.dimension(0))};
+      return {shape, {e.data(), shape.rows(), static_cast<Index>(e.dimension(1))}};
+    }
+  } else if constexpr (detail::MatrixLike<Plain>) {
+    static_assert(Plain::IsRowMajor || Plain::IsVectorAtCompileTime,
+                  "norma: matrices are row-major, one row per token; declare yours with Eigen::RowMajor");
+    static_assert(std::is_same_v<std::remove_const_t<T>, std::remove_cv_t<std::remove_pointer_t<decltype(e.data())>>>,
+                  "norma: the matrix's scalar type is not the block's");
+    const Shape shape{1, static_cast<Index>(e.rows())};
+    // A column vector is stored densely: its row stride is its inner stride.
+    const Index stride = Plain::IsRowMajor ? e.outerStride() : e.innerStride();
+    if (e.cols() > 1 && e.innerStride() != 1) fail("the elements of a matrix row must be adjacent (inner stride 1)");
+    return {shape, {e.data(), shape.rows(), static_cast<Index>(e.cols()), stride}};
+  } else {
+    static_assert(detail::kNever<E>, "norma: pass an Eigen tensor or matrix (Tensor, TensorMap, Matrix, Map), not an expression");
+    return {};
+  }
+}
+
+/// Stops unless the tensor has this shape and memory behind it.
+template <class T>
+void check_tensor(const char* name, const TensorView<T>& given, Shape shape, Index width) {
+  using detail::shape_text;
+  const bool rows_fit = given.shape == shape || (given.shape.batch == 1 && given.shape.tokens == shape.rows());
+  if (!rows_fit || given.matrix.columns != width)
+    fail(std::string(name) + " has shape " + shape_text({given.shape.batch, given.shape.tokens, given.matrix.columns}) +
+         ", wanted " + shape_text({shape.batch, shape.tokens, width}));
+  if (given.matrix.data == nullptr && given.matrix.size() != 0) fail(std::string(name) + " has no memory (null)");
+}
+
+/// Whether two views touch a common byte.
+template <class T, class U>
+bool overlap(const MatrixView<T>& a, const MatrixView<U>& b) {
+  if (a.size() == 0 || b.size() == 0) return false;
+  const auto* a0 = reinterpret_cast<const std::byte*>(a.data);
+  const auto* b0 = reinterpret_cast<const std::byte*>(b.data);
+  const auto* a1 = reinterpret_cast<const std::byte*>(a.row(a.rows - 1) + a.columns);
+  const auto* b1 = reinterpret_cast<const std::byte*>(b.row(b.rows - 1) + b.columns);
+  return a0 < b1 && b0 < a1;
+}
+
+}  // namespace norma::inline v0_1

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// The view that every module takes: a pointer with rows, columns and a row stride. Trivially copyable, owns nothing.
+#pragma once
+
+#include <array>
+#include <type_traits>
+
+#include <norma/core/shape.hpp>
+
+namespace norma::inline v0_1 {
+
+template <class T>
+struct MatrixView {
+  T* data = nullptr;
+  Index rows = 0, columns = 0, stride = 0;  ///< stride: elements from one row to the next
+
+  constexpr MatrixView() = default;
+  constexpr MatrixView(T* d, Index r, Index c) : MatrixView(d, r, c, c) {}
+  constexpr MatrixView(T* d, Index r, Index c, Index s) : data(d), rows(r), columns(c), stride(s) {}
+
+  constexpr T* row(Index r) const { return data + r * stride; }
+  constexpr Index size() const { return rows * columns; }
+  constexpr bool contiguous() const { return stride == columns; }
+
+  /// `count` rows from row `first` on.
+  constexpr MatrixView middle_rows(Index first, Index count) const { return {row(first), count, columns, stride}; }
+
+  constexpr operator MatrixView<const T>() const
+    requires(!std::is_const_v<T>)
+  {
+    return {data, rows, columns, stride};
+  }
+};
+
+/// A stream of N matrices of one shape, by value.
+template <int N, class T>
+using Stream = std::array<MatrixView<T>, N>;
+
+template <int N, class T>
+constexpr Stream<N, const T> as_const(const Stream<N, T>& s) {
+  Stream<N, const T> r;
+  for (int i = 0; i < N; ++i) r[i] = s[i];
+  return r;
+}
+
+}  // namespace norma::inline v0_1

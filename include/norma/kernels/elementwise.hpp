@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// Loops over two or three matrices, element by element. Outputs may be inputs.
+#pragma once
+
+#include <norma/core/view.hpp>
+#include <norma/kernels/column_sums.hpp>
+#include <norma/kernels/simd.hpp>
+
+namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
+
+/// y = f(x...) in packs over every row. All views have y's shape.
+template <class T, class F, class... In>
+NORMA_INLINE void transform(MatrixView<T> y, F&& f, In... x) {
+  for (Index r = 0; r < y.rows; ++r)
+    simd::for_each_pack<T>(y.columns, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
+      simd::store_up_to(y.row(r) + i, f(simd::load_up_to(x.row(r) + i, k)...), k);
+    });
+}
+
+template <class T>
+void fill(MatrixView<T> y, T value) noexcept {
+  for (Index r = 0; r < y.rows; ++r) std::fill_n(y.row(r), y.columns, value);
+}
+template <class T>
+void copy(MatrixView<const T> x, MatrixView<T> y) noexcept {
+  if (x.data == y.data && x.stride == y.stride) return;
+  for (Index r = 0; r < y.rows; ++r) std::copy_n(x.row(r), y.columns, y.row(r));
+}
+/// y = a + b
+template <class T>
+void add(MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> y) noexcept {
+  transform(y, [](auto p, auto q) NORMA_INLINE_LAMBDA { return p + q; }, a, b);
+}
+/// y = s x
+template <class T>
+void scale(MatrixView<const T> x, T s, MatrixView<T> y) noexcept {
+  const auto factor = simd::broadcast(s);
+  transform(y, [&](auto p) NORMA_INLINE_LAMBDA { return factor * p; }, x);
+}
+/// y = s x + b
+template <class T>
+void scale_add(MatrixView<const T> x, T s, MatrixView<const T> b, MatrixView<T> y) noexcept {
+  const auto factor = simd::broadcast(s);
+  transform(y, [&](auto p, auto q) NORMA_INLINE_LAMBDA { return simd::fma(factor, p, q); }, x, b);
+}
+/// y = s x, or y += s x
+template <class T>
+void scale_write(MatrixView<const T> x, T s, MatrixView<T> y, Write write) noexcept {
+  if (write == Write::assign) scale(x, s, y);
+  else scale_add<T>(x, s, y, y);
+}
+/// Every row of y becomes `row`.
+template <class T>
+void broadcast_row(const T* row, MatrixView<T> y) noexcept {
+  for (Index r = 0; r < y.rows; ++r) std::copy_n(row, y.columns, y.row(r));
+}
+/// gradient += sum of the rows of x.
+template <class T>
+void add_column_sums(MatrixView<const T> x, T* gradient, ColumnSums<T> sums) noexcept {
+  sums.begin();
+  const MatrixView<T> partial{sums.partial, 1, x.columns};
+  for (Index r = 0; r < x.rows; ++r) {
+    add<T>(partial, x.middle_rows(r, 1), partial);
+    sums.end_row(r);
+  }
+  sums.flush();
+  sums.add_to(gradient, 0, x.columns);
+}
+/// Sum over all elements of a b, rows in double.
+template <class T>
+double dot(MatrixView<const T> a, MatrixView<const T> b) noexcept {
+  double sum = 0;
+  for (Index r = 0; r < a.rows; ++r)
+    for (Index i = 0; i < a.columns; ++i) sum = simd::fma(static_cast<double>(a.row(r)[i]), static_cast<double>(b.row(r)[i]), sum);
+  return sum;
+}
+
+}  // namespace norma::inline v0_1::inline NORMA_TARGET::kernels

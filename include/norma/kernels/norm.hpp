@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+// LayerNorm (Ba et al., arXiv 1607.06450, equations 3 and 4) and RMSNorm (Zhang and Sennrich, arXiv 1910.07467,
+// equation 4) over rows.
+//
+//   n = ((x - hi) - lo) * rstd          hi + lo the mean (zero for RMSNorm), rstd = 1 / sqrt(variance + eps)
+//   y = n * gamma + beta
+//   h = dy * gamma
+//   dx = rstd * (h - mean(h) - n * mean(h * n))          without mean(h) for RMSNorm
+//   dgamma = sum over rows of dy * n,  dbeta = sum over rows of dy
+//
+// Saved for backward: hi, lo (LayerNorm only) and rstd per row. gamma and beta may be null: one and zero.
+#pragma once
+
+#include <norma/core/view.hpp>
+#include <norma/kernels/column_sums.hpp>
+#include <norma/kernels/row_statistics.hpp>
+
+namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
+
+/// Statistics of all rows, one value per row. hi and lo are null for RMSNorm.
+template <class T>
+struct SavedStatistics {
+  T* hi = nullptr;
+  T* lo = nullptr;
+  T* rstd = nullptr;
+};
+
+namespace detail {
+
+template <class T>
+NORMA_INLINE Pack<T> normalized(Pack<T> x, Pack<T> hi, Pack<T> lo, Pack<T> rstd) {
+  // Subtracted one after the other: a constant row comes to zero exactly, and so to beta.
+  return (simd::keep(x - hi) - lo) * rstd;
+}
+
+template <Center C, class T>
+NORMA_COLD RowStatistics<T> norm_row_scaled(const T* x, const T* gamma, const T* beta, T* y, Index n, double eps) {
+  const ScaledStatistics s = scaled_statistics<C>(x, n, eps);
+  for (Index i = 0; i < n; ++i) {
+    const double g = gamma != nullptr ? static_cast<double>(gamma[i]) : 1.0;
+    const double b = beta != nullptr ? static_cast<double>(beta[i]) : 0.0;
+    y[i] = static_cast<T>(s.normalized(x[i]) * g + b);
+  }
+  return {static_cast<T>(s.hi / s.scale), static_cast<T>(s.lo / s.scale), static_cast<T>(s.unscaled_rstd())};
+}
+
+}  // namespace detail
+
+/// y = norm(x) for every row. x, y: [rows, width]; gamma, beta: [width] or null; y may be x. \see norm.hpp for the equations.
+template <Center C, class T>
+void norm_forward(MatrixView<const T> x, const T* gamma, const T* beta, double eps, MatrixView<T> y,
+                  SavedStatistics<T> saved) noexcept {
+  using namespace simd;
+  const Index n = x.columns;
+  const Pack<T> one = broadcast(T(1)), none = zero<T>();
+  for (Index r = 0; r < x.rows; ++r) {
+    const T* in = x.row(r);
+    T* out = y.row(r);
+    bool good = false;
+    RowStatistics<T> s = row_statistics<C>(in, n, eps, good);
+    if (good) {
+      const Pack<T> hi = broadcast(s.hi), lo = broadcast(s.lo), rstd = broadcast(s.rstd);
+      for_each_pack<T>(n, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
+        const Pack<T> v = load_up_to(in + i, k);
+        const Pack<T> u = C == Center::mean ? detail::normalized(v, hi, lo, rstd) : v * rstd;
+        const Pack<T> g = gamma != nullptr ? load_up_to(gamma + i, k) : one;
+        const Pack<T> b = beta != nullptr ? load_up_to(beta + i, k) : none;
+        store_up_to(out + i, fma(u, g, b), k);
+      });
+    } else {
+      s = detail::norm_row_scaled<C>(in, gamma, beta, out, n, eps);
+    }
+    if constexpr (C == Center::mean) {
+      saved.hi[r] = s.hi;
+      saved.lo[r] = s.lo;
+    }
+    saved.rstd[r] = s.rstd;
+  }
+}
+
+namespace detail {
+
+template <Center C, class T>
+NORMA_COLD void norm_row_backward_scaled(const T* x, const T* dy, const T* gamma, T* dx, Write write, Index n, double eps,
+                                         double* dgamma, double* dbeta) {
+  const ScaledStatistics s = scaled_statistics<C>(x, n, eps);
+  const auto h = [&](Index i) {
+    return static_cast<double>(dy[i]) * (gamma != nullptr ? static_cast<double>(gamma[i]) : 1.0);
+  };
+  double mean_h = 0, mean_hn = 0;
+  for (Index i = 0; i < n; ++i) {
+    mean_h += h(i) / static_cast<double>(n);
+    mean_hn += h(i) * s.normalized(x[i]) / static_cast<double>(n);
+  }
+  if constexpr (C == Center::none) mean_h = 0;
+  for (Index i = 0; i < n; ++i) {
+    const double u = s.normalized(x[i]), d = (h(i) - mean_h - u * mean_hn) * s.rstd * s.scale;
+    dgamma[i] += static_cast<double>(dy[i]) * u;
+    dbeta[i] += static_cast<double>(dy[i]);
+    dx[i] = write == Write::assign ? static_cast<T>(d) : static_cast<T>(static_cast<double>(dx[i]) + d);
+  }
+}
+
+}  // namespace detail
+
+/// dx (assigned or added) from dy, and dgamma, dbeta (added; null where absent). dx may be dy. Shapes as in forward;
+/// `eps` is forward's, for rows that are redone. `sums` is scratch of 2 x width columns: gamma's, then beta's.
+template <Center C, class T>
+void norm_backward(MatrixView<const T> x, MatrixView<const T> dy, const T* gamma, double eps, SavedStatistics<const T> saved,
+                   MatrixView<T> dx, Write write, T* dgamma, T* dbeta, ColumnSums<T> sums) noexcept {
+  using namespace simd;
+  const Index n = x.columns;
+  sums.begin();
+  const Pack<T> one = broadcast(T(1));
+  for (Index r = 0; r < x.rows; ++r) {
+    const T *in = x.row(r), *grad = dy.row(r);
+    T* out = dx.row(r);
+    const Pack<T> rstd = broadcast(saved.rstd[r]);
+    const Pack<T> hi = broadcast(C == Center::mean ? saved.hi[r] : T(0)), lo = broadcast(C == Center::mean ? saved.lo[r] : T(0));
+    const auto load_n = [&](Index i, Index k) NORMA_INLINE_LAMBDA {
+      const Pack<T> v = load_up_to(in + i, k);
+      return C == Center::mean ? detail::normalized(v, hi, lo, rstd) : v * rstd;
+    };
+    const auto load_gamma = [&](Index i, Index k) NORMA_INLINE_LAMBDA {
+      return gamma != nullptr ? load_up_to(gamma + i, k) : one;
+    };
+    bool good = detail::is_plain(saved.rstd[r]);
+    std::array<double, 2> s{};
+    if (good) {
+      s = detail::row_sums<T, 2>(n, [&](Index i, Index k, Pack<T>* lane) NORMA_INLINE_LAMBDA {
+        const Pack<T> g = load_up_to(grad + i, k), h = g * load_gamma(i, k);  // zero beyond the row, so h * n is too
+        lane[0] = fma(g, load_gamma(i, k), lane[0]);
+        lane[1] = fma(h, load_n(i, k), lane[1]);
+      });
+      good = is_finite(s[0]) && is_finite(s[1]);
+    }
+    if (good) {
+      const Pack<T> minus_mean_h = broadcast(C == Center::mean ? static_cast<T>(-s[0] / static_cast<double>(n)) : T(0));
+      const Pack<T> minus_mean_hn = broadcast(static_cast<T>(-s[1] / static_cast<double>(n)));
+      for_each_pack<T>(n, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
+        const Pack<T> u = load_n(i, k), g = load_up_to(grad + i, k);
+        T *dg = sums.partial + i, *db = sums.partial + n + i;
+        store_up_to(dg, fma(g, u, load_up_to(dg, k)), k);
+        store_up_to(db, load_up_to(db, k) + g, k);
+        const Pack<T> d = fma(u, minus_mean_hn, fma(g, load_gamma(i, k), minus_mean_h));
+        store_up_to(out + i, write == Write::assign ? d * rstd : fma(d, rstd, load_up_to(out + i, k)), k);
+      });
+    } else {
+      detail::norm_row_backward_scaled<C>(in, grad, gamma, out, write, n, eps, sums.total, sums.total + n);
+    }
+    sums.end_row(r);
+  }
+  sums.flush();
+  if (dgamma != nullptr) sums.add_to(dgamma, 0, n);
+  if (dbeta != nullptr) sums.add_to(dbeta, n, n);
+}
+
+}  // namespace norma::inline v0_1::inline NORMA_TARGET::kernels

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// The statistics of one row: mean, and 1 / sqrt(variance + eps), by the corrected two-pass method (Chan, Golub and
+// LeVeque, "Algorithms for computing the sample variance", 1983, equation 1.7).
+//
+//   m = round(sum x / n)                         first pass
+//   c = sum (x - m) / n                          second pass; what rounding m lost
+//   variance = sum (x - m)^2 / n - c^2           biased
+//   mean = m + c, kept as hi = round(m + c) and lo = round(m + c - hi)
+//
+// Lanes of float add at most kFlush values before they go into a sum in double.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include <norma/kernels/simd.hpp>
+
+namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
+
+/// LayerNorm centres a row on its mean, RMSNorm does not.
+enum class Center { mean, none };
+
+/// What forward keeps of a row: the normalised row is ((x - hi) - lo) * rstd.
+template <class T>
+struct RowStatistics {
+  T hi, lo, rstd;
+};
+
+namespace detail {
+
+using simd::Pack;
+
+/// 16 packs of float per accumulator, then a flush; four accumulators hide the latency of the addition.
+inline constexpr Index kFlush = 16, kAccumulators = 4;
+
+/// K sums over [0, n) in double. add(i, count, lanes) adds the terms at element i, lanes from `count` on as zero.
+template <class T, int K, class F>
+NORMA_INLINE std::array<double, K> row_sums(Index n, F&& add) {
+  constexpr Index kLanes = simd::kLanes<T>, kBlock = kLanes * kAccumulators * kFlush;
+  simd::WideSum<T> wide[K];
+  for (Index begin = 0; begin < n; begin += kBlock) {
+    const Index end = std::min(n, begin + kBlock);
+    Pack<T> lane[kAccumulators][K];
+    for (auto& a : lane)
+      for (auto& s : a) s = simd::zero<T>();
+    Index i = begin;
+    for (; i + kAccumulators * kLanes <= end; i += kAccumulators * kLanes) {
+      NORMA_UNROLL
+      for (Index a = 0; a < kAccumulators; ++a) add(i + a * kLanes, kLanes, lane[a]);
+    }
+    for (Index a = 0; i < end; i += kLanes, ++a) add(i, std::min(kLanes, end - i), lane[a]);
+    for (auto& a : lane)
+      for (int k = 0; k < K; ++k) wide[k].add(a[k]);
+  }
+  std::array<double, K> sums;
+  for (int k = 0; k < K; ++k) sums[k] = wide[k].total();
+  return sums;
+}
+
+/// Below zero becomes zero, NaN stays NaN. On the bits, because -ffast-math may turn a comparison around.
+NORMA_INLINE double clamp_negative(double v) {
+  const auto bits = std::bit_cast<std::uint64_t>(v);
+  return bits > 0x8000000000000000u && bits <= 0xFFF0000000000000u ? 0.0 : v;
+}
+
+/// Mean square + eps below this, or a sum that is not finite, sends the row to the scaled path.
+inline constexpr double kSmallestMeanSquare = 0x1p-100;
+
+/// The range that rstd has when the plain path was good enough in forward; backward decides by it.
+template <class T>
+NORMA_INLINE bool is_plain(T rstd) {
+  constexpr double kLowest = sizeof(T) == 4 ? 0x1p-65 : 0x1p-520;
+  const double r = static_cast<double>(rstd);
+  return simd::is_finite(r) && r > kLowest && r <= 0x1p50;
+}
+
+/// A row whose squares leave the range of T: statistics of scale * x, scale a power of two, in double.
+struct ScaledStatistics {
+  double scale, hi, lo, rstd;  ///< normalised value: ((scale * x - hi) - lo) * rstd
+  double unscaled_rstd() const { return scale * rstd; }
+  template <class T>
+  double normalized(T x) const {
+    return ((scale * static_cast<double>(x) - hi) - lo) * rstd;
+  }
+};
+
+template <Center C, class T>
+NORMA_COLD ScaledStatistics scaled_statistics(const T* x, Index n, double eps) {
+  double largest = std::sqrt(eps);
+  bool finite = true;
+  for (Index i = 0; i < n; ++i) {
+    finite = finite && simd::is_finite(static_cast<double>(x[i]));
+    largest = std::max(largest, std::fabs(static_cast<double>(x[i])));
+  }
+  if (!finite) {  // NaN or infinity spoils its whole row, and says so; as bits, for -ffast-math
+    const double nan = std::bit_cast<double>(std::uint64_t{0x7FF8000000000000});
+    return {1, nan, nan, nan};
+  }
+  // The largest of |x| and sqrt(eps) comes to about one; its exponent is clipped so that scale and 1/scale are normal.
+  const int exponent = largest > 0 ? std::clamp(std::ilogb(largest), -1000, 1000) : 0;
+  ScaledStatistics s{std::ldexp(1.0, -exponent), 0, 0, 0};
+  const double count = static_cast<double>(n);
+  double sum = 0, deviations = 0, squares = 0, m = 0;
+  if constexpr (C == Center::mean) {
+    for (Index i = 0; i < n; ++i) sum += s.scale * static_cast<double>(x[i]);
+    m = sum / count;
+  }
+  for (Index i = 0; i < n; ++i) {
+    const double d = s.scale * static_cast<double>(x[i]) - m;
+    deviations += d;
+    squares += d * d;
+  }
+  const double c = C == Center::mean ? deviations / count : 0.0;
+  s.hi = m + c;
+  s.lo = (m - s.hi) + c;
+  const double variance = clamp_negative(squares / count - c * c) + eps * s.scale * s.scale;
+  s.rstd = variance == 0 ? 0 : 1 / std::sqrt(variance);  // a row without spread, and eps 0: zeros
+  return s;
+}
+
+}  // namespace detail
+
+/// Statistics of one row by the plain path. `good` tells whether they stand; else the row is for the scaled path.
+template <Center C, class T>
+NORMA_INLINE RowStatistics<T> row_statistics(const T* x, Index n, double eps, bool& good) {
+  using namespace simd;
+  const double count = static_cast<double>(n);
+  if constexpr (C == Center::mean) {
+    const auto [sum] = detail::row_sums<T, 1>(
+        n, [&](Index i, Index k, Pack<T>* lane) NORMA_INLINE_LAMBDA { lane[0] = lane[0] + load_up_to(x + i, k); });
+    const T m = static_cast<T>(sum / count);
+    const Pack<T> mean = broadcast(m);
+    const auto [s1, s2] = detail::row_sums<T, 2>(n, [&](Index i, Index k, Pack<T>* lane) NORMA_INLINE_LAMBDA {
+      const Pack<T> d = simd::keep(load_up_to(x + i, k, m) - mean);
+      lane[0] = lane[0] + d;
+      lane[1] = fma(d, d, lane[1]);
+    });
+    const double c = s1 / count, mean_square = detail::clamp_negative(fma(-c, c, s2 / count)) + eps;
+    good = is_finite(s1) && is_finite(s2) && mean_square >= detail::kSmallestMeanSquare;
+    const T hi = static_cast<T>(static_cast<double>(m) + c);
+    const T lo = static_cast<T>((static_cast<double>(m) - static_cast<double>(hi)) + c);
+    return {hi, lo, static_cast<T>(1 / std::sqrt(mean_square))};
+  } else {
+    const auto [s2] = detail::row_sums<T, 1>(n, [&](Index i, Index k, Pack<T>* lane) NORMA_INLINE_LAMBDA {
+      const Pack<T> v = load_up_to(x + i, k);
+      lane[0] = fma(v, v, lane[0]);
+    });
+    const double mean_square = s2 / count + eps;
+    good = is_finite(s2) && mean_square >= detail::kSmallestMeanSquare;
+    return {T(0), T(0), static_cast<T>(1 / std::sqrt(mean_square))};
+  }
+}
+
+}  // namespace norma::inline v0_1::inline NORMA_TARGET::kernels

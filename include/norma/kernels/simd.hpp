@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+// A register of lanes for float and double.
+//
+// Built on the compiler's vector extensions: arithmetic, comparison, shuffles and conversion are the same source for
+// every instruction set, the compiler keeps optimising across them, and nothing but always-inlined functions exists at
+// link time. Intrinsics appear only where the extensions have no word: fused multiply-add, and masked memory.
+//
+// Every product that is then added is written as fma(); so no compiler has anything left to contract on its own, and
+// the same expression gives the same bits wherever it is inlined.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include <norma/core/shape.hpp>
+
+#if defined(NORMA_AVX512) || defined(NORMA_AVX2)
+#include <immintrin.h>
+#elif defined(NORMA_NEON)
+#include <arm_neon.h>
+#endif
+
+namespace norma::inline v0_1::inline NORMA_TARGET::simd {
+
+#if defined(NORMA_AVX512)
+inline constexpr Index kBytes = 64;
+#elif defined(NORMA_AVX2)
+inline constexpr Index kBytes = 32;
+#elif defined(NORMA_SSE2) || defined(NORMA_NEON)
+inline constexpr Index kBytes = 16;
+#endif
+
+#if defined(NORMA_SCALAR)
+template <class T>
+struct Pack {
+  using Native = T;
+  static constexpr Index kLanes = 1;
+  Native v;
+};
+#else
+template <class T>
+struct Pack {
+  typedef T Native __attribute__((vector_size(kBytes)));
+  static constexpr Index kLanes = kBytes / static_cast<Index>(sizeof(T));
+  Native v;
+};
+#endif
+template <class T>
+inline constexpr Index kLanes = Pack<T>::kLanes;
+
+template <class T>
+NORMA_INLINE Pack<T> broadcast(T s) {
+#if defined(NORMA_SCALAR)
+  return {s};
+#else
+  return {s - typename Pack<T>::Native{}};  // a vector minus zero, not plus: -0 stays -0
+#endif
+}
+template <class T>
+NORMA_INLINE Pack<T> zero() {
+  return {typename Pack<T>::Native{}};
+}
+
+template <class T>
+NORMA_INLINE Pack<T> operator+(Pack<T> a, Pack<T> b) {
+  return {a.v + b.v};
+}
+template <class T>
+NORMA_INLINE Pack<T> operator-(Pack<T> a, Pack<T> b) {
+  return {a.v - b.v};
+}
+template <class T>
+NORMA_INLINE Pack<T> operator*(Pack<T> a, Pack<T> b) {
+  return {a.v * b.v};
+}
+template <class T>
+NORMA_INLINE Pack<T> max(Pack<T> a, Pack<T> b) {
+  return {a.v > b.v ? a.v : b.v};
+}
+
+/// a * b + c, rounded once where the instruction set can.
+NORMA_INLINE float fma(float a, float b, float c) {
+#if defined(NORMA_HAS_FMA)
+  return __builtin_fmaf(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+NORMA_INLINE double fma(double a, double b, double c) {
+#if defined(NORMA_HAS_FMA)
+  return __builtin_fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+template <class T>
+NORMA_INLINE Pack<T> fma(Pack<T> a, Pack<T> b, Pack<T> c) {
+  constexpr bool kFloat = sizeof(T) == 4;
+#if defined(NORMA_AVX512)
+  if constexpr (kFloat) return {(typename Pack<T>::Native)_mm512_fmadd_ps((__m512)a.v, (__m512)b.v, (__m512)c.v)};
+  else return {(typename Pack<T>::Native)_mm512_fmadd_pd((__m512d)a.v, (__m512d)b.v, (__m512d)c.v)};
+#elif defined(NORMA_AVX2)
+  if constexpr (kFloat) return {(typename Pack<T>::Native)_mm256_fmadd_ps((__m256)a.v, (__m256)b.v, (__m256)c.v)};
+  else return {(typename Pack<T>::Native)_mm256_fmadd_pd((__m256d)a.v, (__m256d)b.v, (__m256d)c.v)};
+#elif defined(NORMA_NEON)
+  if constexpr (kFloat) return {(typename Pack<T>::Native)vfmaq_f32((float32x4_t)c.v, (float32x4_t)a.v, (float32x4_t)b.v)};
+  else return {(typename Pack<T>::Native)vfmaq_f64((float64x2_t)c.v, (float64x2_t)a.v, (float64x2_t)b.v)};
+#elif defined(NORMA_SCALAR)
+  static_cast<void>(kFloat);
+  return {fma(a.v, b.v, c.v)};
+#else
+  static_cast<void>(kFloat);
+  return {a.v * b.v + c.v};
+#endif
+}
+
+/// A barrier for one value: the compiler may not reassociate through it, -ffast-math included.
+template <class T>
+NORMA_INLINE Pack<T> keep(Pack<T> a) {
+#if defined(NORMA_SCALAR)
+#if defined(__x86_64__)
+  asm("" : "+x"(a.v));
+#else
+  asm("" : "+w"(a.v));
+#endif
+#elif defined(NORMA_AVX512)
+  asm("" : "+v"(a.v));
+#elif defined(NORMA_NEON)
+  asm("" : "+w"(a.v));
+#else
+  asm("" : "+x"(a.v));
+#endif
+  return a;
+}
+
+template <class T>
+NORMA_INLINE Pack<T> load(const T* p) {  // p need not be aligned
+  Pack<T> r;
+  std::memcpy(&r.v, p, sizeof(r.v));
+  return r;
+}
+template <class T>
+NORMA_INLINE void store(T* p, Pack<T> a) {
+  std::memcpy(p, &a.v, sizeof(a.v));
+}
+/// The first `count` lanes from memory, the others `fill`. Reads nothing beyond p[count - 1].
+template <class T>
+NORMA_INLINE Pack<T> load_first(const T* p, Index count, T fill = T(0)) {
+#if defined(NORMA_AVX512)
+  if constexpr (sizeof(T) == 4) {
+    const auto mask = static_cast<__mmask16>((1u << count) - 1);
+    return {(typename Pack<T>::Native)_mm512_mask_loadu_ps((__m512)broadcast(fill).v, mask, p)};
+  } else {
+    const auto mask = static_cast<__mmask8>((1u << count) - 1);
+    return {(typename Pack<T>::Native)_mm512_mask_loadu_pd((__m512d)broadcast(fill).v, mask, p)};
+  }
+#else
+  T lanes[static_cast<std::size_t>(kLanes<T>)];
+  for (Index i = 0; i < kLanes<T>; ++i) lanes[i] = i < count ? p[i] : fill;
+  return load(lanes);
+#endif
+}
+template <class T>
+NORMA_INLINE void store_first(T* p, Pack<T> a, Index count) {
+#if defined(NORMA_AVX512)
+  if constexpr (sizeof(T) == 4)
+    _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << count) - 1), (__m512)a.v);
+  else
+    _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1u << count) - 1), (__m512d)a.v);
+#else
+  T lanes[static_cast<std::size_t>(kLanes<T>)];
+  store(lanes, a);
+  for (Index i = 0; i < count; ++i) p[i] = lanes[i];
+#endif
+}
+
+#if !defined(NORMA_SCALAR)
+namespace detail {
+template <class T, Index N>
+struct Lanes {
+  typedef T Type __attribute__((vector_size(N * static_cast<Index>(sizeof(T)))));
+};
+/// N lanes of `v`, from lane `From` on.
+template <class T, Index From, class V, std::size_t... I>
+NORMA_INLINE typename Lanes<T, sizeof...(I)>::Type part(V v, std::index_sequence<I...>) {
+  return __builtin_shufflevector(v, v, (static_cast<int>(I) + static_cast<int>(From))...);
+}
+template <class T, Index N, class V>
+NORMA_INLINE T reduce_add(V v) {
+  if constexpr (N == 2) {
+    return v[0] + v[1];
+  } else {
+    constexpr auto kHalf = std::make_index_sequence<static_cast<std::size_t>(N / 2)>();
+    return reduce_add<T, N / 2>(part<T, 0>(v, kHalf) + part<T, N / 2>(v, kHalf));
+  }
+}
+}  // namespace detail
+#endif
+
+/// Sum of the lanes, halves added to halves: one fixed order.
+template <class T>
+NORMA_INLINE T reduce_add(Pack<T> a) {
+#if defined(NORMA_SCALAR)
+  return a.v;
+#else
+  return detail::reduce_add<T, kLanes<T>>(a.v);
+#endif
+}
+
+/// Calls body(i, count) over [0, n): full packs, then one part of a pack with count < kLanes.
+template <class T, class F>
+NORMA_INLINE void for_each_pack(Index n, F&& body) {
+  Index i = 0;
+  for (; i + kLanes<T> <= n; i += kLanes<T>) body(i, kLanes<T>);
+  if (i < n) body(i, n - i);
+}
+template <class T>
+NORMA_INLINE Pack<T> load_up_to(const T* p, Index count, T fill = T(0)) {
+  return count == kLanes<T> ? load(p) : load_first(p, count, fill);
+}
+template <class T>
+NORMA_INLINE void store_up_to(T* p, Pack<T> a, Index count) {
+  if (count == kLanes<T>) store(p, a);
+  else store_first(p, a, count);
+}
+
+/// A sum in double of lanes of T.
+template <class T>
+struct WideSum;
+template <>
+struct WideSum<double> {
+  Pack<double> sum = zero<double>();
+  NORMA_INLINE void add(Pack<double> a) { sum = sum + a; }
+  NORMA_INLINE double total() const { return reduce_add(sum); }
+};
+template <>
+struct WideSum<float> {
+#if defined(NORMA_SCALAR)
+  double sum = 0;
+  NORMA_INLINE void add(Pack<float> a) { sum += static_cast<double>(a.v); }
+  NORMA_INLINE double total() const { return sum; }
+#else
+  Pack<double> low = zero<double>(), high = zero<double>();
+  NORMA_INLINE void add(Pack<float> a) {
+    constexpr auto kHalf = std::make_index_sequence<static_cast<std::size_t>(kLanes<double>)>();
+    low.v += __builtin_convertvector((detail::part<float, 0>(a.v, kHalf)), Pack<double>::Native);
+    high.v += __builtin_convertvector((detail::part<float, kLanes<double>>(a.v, kHalf)), Pack<double>::Native);
+  }
+  NORMA_INLINE double total() const { return reduce_add(low + high); }
+#endif
+};
+
+/// Finiteness on the bits, which -ffast-math cannot assume away.
+NORMA_INLINE bool is_finite(double a) {
+  return (std::bit_cast<std::uint64_t>(a) & 0x7FF0000000000000u) != 0x7FF0000000000000u;
+}
+
+}  // namespace norma::inline v0_1::inline NORMA_TARGET::simd

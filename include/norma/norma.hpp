@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// Everything: #include <norma/norma.hpp>
+#pragma once
+
+#include <norma/block/block.hpp>
+#include <norma/block/stack.hpp>
+#include <norma/block/standalone.hpp>
+#include <norma/norm/layer_norm.hpp>
+#include <norma/norm/rms_norm.hpp>
+#include <norma/residual/combine.hpp>
+#include <norma/residual/policy/deep_norm.hpp>
+#include <norma/residual/policy/post_ln.hpp>
+#include <norma/residual/policy/pre_ln.hpp>

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Where a policy is asked for its slots: everything that it may look at.
+#pragma once
+
+#include <norma/core/module.hpp>
+
+namespace norma::inline v0_1::inline NORMA_TARGET {
+
+template <Role R>
+struct RoleTag {
+  static constexpr Role role = R;
+};
+inline constexpr RoleTag<Role::attention> attention{};
+inline constexpr RoleTag<Role::cross_attention> cross_attention{};
+inline constexpr RoleTag<Role::feed_forward> feed_forward{};
+inline constexpr RoleTag<Role::parallel> parallel{};
+
+/// The role is known at compile time, depth and site at run time. `norm` is the user's norm, to be copied into slots.
+template <Role R, class NormType>
+struct At {
+  static constexpr Role role = R;
+  using Norm = NormType;
+  using Scalar = typename NormType::Scalar;
+
+  Depth depth;
+  int site = 0;  ///< index of this sublayer in its stack, from 0
+  NormType norm;
+
+  /// `module` at sites of this role, nothing at others.
+  template <Role Q, class M>
+  auto only(RoleTag<Q>, M module) const {
+    if constexpr (Q == R) return module;
+    else return None{};
+  }
+};
+
+}  // namespace norma::inline v0_1::inline NORMA_TARGET

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// One sublayer with its norms and its join. The only file that writes the order of a residual site:
+//
+//   S1 = In(S)    u = Pre(S1)    v = F(u)    w = Post(v)    S2 = Join(S1, w)    S' = Out(S2)
+//
+// In and Out act on part 0. An empty slot costs nothing: its output is its input's view.
+#pragma once
+
+#include <norma/residual/table.hpp>
+
+namespace norma::inline v0_1::inline NORMA_TARGET {
+
+template <class T, class Table, class F>
+class Site {
+  template <class S, class D>
+  using Slot = decltype(std::declval<Table>().template get<S>(std::declval<D>()));
+  using In = Slot<slot::in, None>;
+  using Pre = Slot<slot::pre, None>;
+  using Post = Slot<slot::post, None>;
+  using Joiner = Slot<slot::join, Add>;
+  using Out = Slot<slot::out, None>;
+
+ public:
+  static constexpr int N = Table::parts;
+  static_assert(Joiner::writes(0), "norma: a join writes part 0");
+
+  struct Tape {
+    Stream<N, const T> s, s1, y;           // before the site, after In, after the site
+    MatrixView<const T> u, w;              // the sublayer's input, the branch that joins
+    MatrixView<T> in_y, pre_y, v, post_y;  // what In, Pre, F and Post write
+    Stream<N, T> joined, out_y;            // what Join writes, and where Out puts part 0
+    MatrixView<T> dw, du;                  // gradients on the branch
+    typename In::Tape in;
+    typename Pre::Tape pre;
+    typename F::Tape f;
+    typename Post::Tape post;
+    typename Out::Tape out;
+  };
+
+  Site(const Table& table, F sublayer, Layout& layout, Index width)
+      : in_(table.template get<slot::in>(None{})),
+        pre_(table.template get<slot::pre>(None{})),
+        post_(table.template get<slot::post>(None{})),
+        join_(table.template get<slot::join>(Add{})),
+        out_(table.template get<slot::out>(None{})),
+        f_(std::move(sublayer)),
+        width_(width) {
+    layout.set_gain(table.template get<slot::gain>(Gain{}));
+    const auto declare = [&](const char* name, auto& module) {
+      Layout::Level level(layout, name);
+      module.declare(layout, width);
+    };
+    declare("in", in_);
+    declare("pre", pre_);
+    f_.declare(layout, width);
+    declare("post", post_);
+    declare("join", join_);
+    declare("out", out_);
+    layout.set_gain({});
+  }
+
+  static constexpr bool writes(int part) { return Joiner::writes(part); }
+
+  /// s: the stream before the site; to: where the parts that it writes go.
+  Tape plan(Plan& p, const Pass& pass, const Stream<N, const T>& s, const Stream<N, T>& to) const {
+    const Index rows = pass.shape.rows();
+    Tape t{};
+    t.s = t.s1 = s;
+    if (active(in_)) t.s1[0] = t.in_y = p.keep<T>(rows, width_);
+    t.u = t.s1[0];
+    if (active(pre_)) t.u = t.pre_y = p.keep_if<T>(F::needs_x, rows, width_);
+
+    t.dw = p.gradient<T>(rows, width_);
+    if (active(pre_)) t.du = p.gradient<T>(rows, width_);
+    // What backward does not read again, forward keeps where backward will put the gradient.
+    const bool keep_v = active(post_) ? Post::needs_x : Joiner::needs_branch;
+    t.v = keep_v || !p.training() ? p.keep<T>(rows, width_) : t.dw;
+    t.w = t.v;
+    if (active(post_)) t.w = t.post_y = p.keep_if<T>(Joiner::needs_branch, rows, width_);
+
+    t.joined = t.out_y = to;
+    if (active(out_)) t.joined[0] = p.keep_if<T>(Out::needs_x, rows, width_);
+    for (int i = 0; i < N; ++i) t.y[i] = Joiner::writes(i) ? MatrixView<const T>(to[i]) : t.s1[i];
+
+    t.in = p.child(in_, pass);
+    t.pre = p.child(pre_, pass);
+    t.f = p.child(f_, pass);
+    t.post = p.child(post_, pass);
+    t.out = p.child(out_, pass);
+    return t;
+  }
+
+  void forward(const T* weights, const Tape& t) const {
+    if (active(in_)) in_.forward(weights, t.s[0], t.in_y, t.in);
+    if (active(pre_)) read(pre_, weights, t.s1, t.pre_y, t.pre);
+    f_.forward(weights, t.u, t.v, t.f);
+    if (active(post_)) post_.forward(weights, MatrixView<const T>(t.v), t.post_y, t.post);
+    join_.forward(weights, t.s1, t.w, t.joined);
+    if (active(out_)) out_.forward(weights, MatrixView<const T>(t.joined[0]), t.out_y[0], t.out);
+  }
+
+  /// ds: gradient of the stream after the site, becomes that of the stream before it.
+  void backward(const T* weights, const Stream<N, T>& ds, T* gradients, const Tape& t) const {
+    const MatrixView<const T> dw = t.dw, du = t.du, ds0 = ds[0];
+    if (active(out_))
+      out_.backward(weights, MatrixView<const T>(t.joined[0]), ds0, ds[0], Write::assign, gradients, t.out);
+    join_.backward(weights, t.s1, t.w, ds, t.dw, gradients);
+    if (active(post_)) post_.backward(weights, MatrixView<const T>(t.v), dw, t.dw, Write::assign, gradients, t.post);
+    if (active(pre_)) {
+      f_.backward(weights, t.u, dw, t.du, Write::assign, gradients, t.f);
+      read_backward(pre_, weights, t.s1, du, ds, gradients, t.pre);
+    } else {
+      f_.backward(weights, t.u, dw, ds[0], Write::add, gradients, t.f);
+    }
+    if (active(in_)) in_.backward(weights, t.s[0], ds0, ds[0], Write::assign, gradients, t.in);
+  }
+
+ private:
+  In in_;
+  Pre pre_;
+  Post post_;
+  Joiner join_;
+  Out out_;
+  F f_;
+  Index width_;
+};
+
+}  // namespace norma::inline v0_1::inline NORMA_TARGET

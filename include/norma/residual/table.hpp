@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// What a policy returns: a table of slots, filled by name. A name that is not a slot is not a member, so a misspelling does
+// not compile; presence is decided by type.
+#pragma once
+
+#include <norma/core/entries.hpp>
+#include <norma/residual/at.hpp>
+#include <norma/residual/join.hpp>
+
+namespace norma::inline v0_1::inline NORMA_TARGET {
+
+namespace slot {
+// Around the sublayer, in the order of the site.
+struct in {};
+struct pre {};
+struct post {};
+struct join {};
+struct out {};
+// At the ends of the stream.
+struct open {};
+struct close {};
+struct per_block {};
+struct gain {};
+}  // namespace slot
+
+template <int N, class... F>
+struct Table : Entries<F...> {
+  static constexpr int parts = N;
+
+  /// Changes part 0 before anything else: S1 = In(S).
+  auto in(auto m) const { return with_module<slot::in>(m); }
+  /// Reads the stream for the sublayer: u = Pre(S1).
+  auto pre(auto m) const { return with_reader<slot::pre>(m); }
+  /// On the branch: w = Post(v).
+  auto post(auto m) const { return with_module<slot::post>(m); }
+  /// Brings the branch back: S2 = Join(S1, w). Without it, part 0 + w.
+  template <class J>
+  auto join(J j) const {
+    static_assert(std::is_same_v<J, None> || Join<J, N>,
+                  "norma: slot join takes a Join for as many parts as the stream has (see residual/join.hpp)");
+    return with<slot::join>(j);
+  }
+  /// On part 0 after the join: S' = Out(S2).
+  auto out(auto m) const { return with_module<slot::out>(m); }
+  /// On the input of the stack; every part of the stream starts as its output.
+  auto open(auto m) const { return with_module<slot::open>(m); }
+  /// From the stream to the output of the stack.
+  auto close(auto m) const { return with_reader<slot::close>(m); }
+  /// The stream begins and ends with each block, not with the stack: all parts start as the block's input, part 0 leaves.
+  auto per_block() const { return with<slot::per_block>(true); }
+  /// A factor on what the initialiser draws for these kinds of parameters.
+  auto gain(double factor, Kind kinds) const { return with<slot::gain>(Gain{factor, kinds}); }
+
+  /// On queries, keys, values after their projection, per head: width head_dim.
+  auto query(auto m) const { return with_module<slot::query>(m); }
+  auto key(auto m) const { return with_module<slot::key>(m); }
+  auto value(auto m) const { return with_module<slot::value>(m); }
+  /// In place of 1 / sqrt(head_dim).
+  auto score_scale(double factor) const { return with<slot::score_scale>(factor); }
+  /// A learned factor for every head before the output projection, with its initial value.
+  auto head_scale(double initial) const { return with<slot::head_scale>(initial); }
+  /// On the heads together, before the output projection: width heads x head_dim.
+  auto before_output(auto m) const { return with_module<slot::before_output>(m); }
+  /// On the feed-forward's up and gate projections, before the activation: width hidden.
+  auto up(auto m) const { return with_module<slot::up>(m); }
+  auto gate(auto m) const { return with_module<slot::gate>(m); }
+  /// After the activation, before the down projection: width hidden.
+  auto hidden(auto m) const { return with_module<slot::hidden>(m); }
+
+ private:
+  template <class S, class M>
+  auto with_module(M m) const {
+    static_assert(Module<M>, "norma: this slot takes a module, matrix to matrix (see core/module.hpp); its backward counts too");
+    return with<S>(m);
+  }
+  template <class S, class M>
+  auto with_reader(M m) const {
+    static_assert(Reader<M, N>,
+                  "norma: this slot takes a module, or a reader of as many parts as the stream has (see core/module.hpp)");
+    return with<S>(m);
+  }
+  template <class S, class V>
+  auto with(V value) const {
+    static_assert(!Entries<F...>::template has<S>, "norma: a policy fills this slot twice");
+    if constexpr (std::is_same_v<V, None>) return *this;
+    else return Table<N, F..., Filled<S, V>>{{static_cast<const F&>(*this)..., {value}}};
+  }
+};
+
+/// An empty table for a stream of N matrices: the sublayer's output is added, nothing is normalised.
+template <int N = 1>
+Table<N> place() {
+  return {};
+}
+
+namespace detail {
+
+template <class T>
+inline constexpr bool kIsTable = false;
+template <int N, class... F>
+inline constexpr bool kIsTable<Table<N, F...>> = true;
+
+/// The inner entries among F.
+template <class Kept, class... F>
+struct InnerOf {
+  using Type = Kept;
+};
+template <class... Kept, class First, class... Rest>
+struct InnerOf<Entries<Kept...>, First, Rest...> {
+  static constexpr bool kIsInner = std::is_base_of_v<slot::Inner, typename First::Slot>;
+  using Type = typename InnerOf<std::conditional_t<kIsInner, Entries<Kept..., First>, Entries<Kept...>>, Rest...>::Type;
+};
+template <class... Kept, class Table>
+Entries<Kept...> select(const Entries<Kept...>*, const Table& table) {
+  return {static_cast<const Kept&>(table)...};
+}
+
+}  // namespace detail
+
+/// The inner entries of a table alone: policies without any share the sublayer's code.
+template <int N, class... F>
+auto inner_entries(const Table<N, F...>& table) {
+  using Kept = typename detail::InnerOf<Entries<>, F...>::Type;
+  return detail::select(static_cast<const Kept*>(nullptr), table);
+}
+
+/// A placement: `slots(at)` returns a Table at every role.
+template <class P, class Norm>
+concept Policy = requires(const P& policy, const At<Role::attention, Norm>& at, const At<Role::ends, Norm>& ends) {
+  requires detail::kIsTable<decltype(policy.slots(at))>;
+  requires detail::kIsTable<decltype(policy.slots(ends))>;
+};
+
+}  // namespace norma::inline v0_1::inline NORMA_TARGET

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <norma/core/entries.hpp>
+#include <norma/kernels/activation.hpp>
+#include <norma/sublayer/linear.hpp>
+
+namespace norma::inline v0_1::inline NORMA_TARGET {
+
+/// The feed-forward sublayer with activation `Act`, plain (Vaswani et al., arXiv 1706.03762, equation 2) or gated (Shazeer,
+/// arXiv 2002.05202, equation 6):
+///
+///   plain:  y = act(x W_up^T + b_up) W_down^T + b_down
+///   gated:  y = (act(x W_gate^T + b_gate) * (x W_up^T + b_up)) W_down^T + b_down
+///
+/// Parameters: up and gate, weight [hidden, width] and bias [hidden]; down, weight [width, hidden] and bias [width].
+/// `Inner` holds what the policy puts inside: see `takes`.
+template <class T, class Inner, class Act, bool kGated>
+class FeedForward {
+  template <class S>
+  using Entry = decltype(std::declval<Inner>().template get<S>(None{}));
+  using UpEntry = Entry<slot::up>;
+  using GateEntry = Entry<slot::gate>;
+  using HiddenEntry = Entry<slot::hidden>;
+
+ public:
+  using Scalar = T;
+  using takes = std::conditional_t<kGated, Takes<slot::up, slot::gate, slot::hidden>, Takes<slot::up, slot::hidden>>;
+  static constexpr bool needs_x = true;
+
+  /// a: the argument of the activation; b: what the gate multiplies; h: the product; h_out: after the entry.
+  struct Tape {
+    MatrixView<T> a_in, a, b_in, b, h, h_out, da, db;
+    typename Linear<T>::Tape up, gate, down;
+    typename UpEntry::Tape up_entry;
+    typename GateEntry::Tape gate_entry;
+    typename HiddenEntry::Tape hidden_entry;
+  };
+
+  FeedForward(const Dimensions& dims, const Inner& entries)
+      : hidden_(dims.hidden > 0 ? dims.hidden : 4 * dims.width),
+        up_(hidden_, Kind::up),
+        gate_(hidden_, Kind::up),
+        down_(dims.width, Kind::down),
+        up_entry_(entries.template get<slot::up>(None{})),
+        gate_entry_(entries.template get<slot::gate>(None{})),
+        hidden_entry_(entries.template get<slot::hidden>(None{})) {}
+
+  void declare(Layout& layout, Index width) {
+    const auto declare = [&](const char* name, auto& module, Index w) {
+      Layout::Level level(layout, name);
+      module.declare(layout, w);
+    };
+    if constexpr (kGated) declare("gate", gate_, width);
+    declare("up", up_, width);
+    declare("gate_entry", gate_entry_, hidden_);
+    declare("up_entry", up_entry_, hidden_);
+    declare("hidden_entry", hidden_entry_, hidden_);
+    declare("down", down_, hidden_);
+  }
+
+  Tape plan(Plan& p, const Pass& pass) const {
+    const Index rows = pass.shape.rows();
+    Tape t{};
+    // Plain, the activation acts on the up projection; gated, on the gate.
+    const bool a_entry = kGated ? active(gate_entry_) : active(up_entry_);
+    t.a = t.a_in = p.keep<T>(rows, hidden_);
+    if (a_entry) t.a_in = p.keep<T>(rows, hidden_);
+    if constexpr (kGated) {
+      t.b = t.b_in = p.keep<T>(rows, hidden_);
+      if (active(up_entry_)) t.b_in = p.keep<T>(rows, hidden_);
+      t.db = p.gradient<T>(rows, hidden_);
+    }
+    t.h = t.h_out = p.keep<T>(rows, hidden_);
+    if (active(hidden_entry_)) t.h_out = p.keep<T>(rows, hidden_);
+    t.da = p.gradient<T>(rows, hidden_);
+    t.up = p.child(up_, pass);
+    if constexpr (kGated) t.gate = p.child(gate_, pass);
+    t.up_entry = p.child(up_entry_, pass);
+    t.gate_entry = p.child(gate_entry_, pass);
+    t.hidden_entry = p.child(hidden_entry_, pass);
+    t.down = p.child(down_, pass);
+    return t;
+  }
+
+  void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& t) const {
+    const auto run = [&](const auto& entry, MatrixView<T> in, MatrixView<T> out, const auto& tape) {
+      if (active(entry)) entry.forward(weights, MatrixView<const T>(in), out, tape);
+    };
+    if constexpr (kGated) {
+      gate_.forward(weights, x, t.a_in, t.gate);
+      run(gate_entry_, t.a_in, t.a, t.gate_entry);
+      up_.forward(weights, x, t.b_in, t.up);
+      run(up_entry_, t.b_in, t.b, t.up_entry);
+    } else {
+      up_.forward(weights, x, t.a_in, t.up);
+      run(up_entry_, t.a_in, t.a, t.up_entry);
+    }
+    for (Index i = 0; i < t.a.size(); ++i) {
+      t.h.data[i] = Act::value(t.a.data[i]);
+      if constexpr (kGated) t.h.data[i] *= t.b.data[i];
+    }
+    run(hidden_entry_, t.h, t.h_out, t.hidden_entry);
+    down_.forward(weights, t.h_out, y, t.down);
+  }
+
+  void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write, T* gradients,
+                const Tape& t) const {
+    const auto run = [&](const auto& entry, MatrixView<T> in, MatrixView<T> d, const auto& tape) {
+      if (active(entry))
+        entry.backward(weights, MatrixView<const T>(in), MatrixView<const T>(d), d, Write::assign, gradients, tape);
+    };
+    down_.backward(weights, t.h_out, dy, t.da, Write::assign, gradients, t.down);
+    run(hidden_entry_, t.h, t.da, t.hidden_entry);
+    for (Index i = 0; i < t.a.size(); ++i) {
+      const T dh = t.da.data[i], slope = Act::derivative(t.a.data[i]);
+      if constexpr (kGated) {
+        t.db.data[i] = dh * Act::value(t.a.data[i]);
+        t.da.data[i] = dh * slope * t.b.data[i];
+      } else {
+        t.da.data[i] = dh * slope;
+      }
+    }
+    if constexpr (kGated) {
+      run(gate_entry_, t.a_in, t.da, t.gate_entry);
+      run(up_entry_, t.b_in, t.db, t.up_entry);
+      gate_.backward(weights, x, t.da, dx, write, gradients, t.gate);
+      up_.backward(weights, x, t.db, dx, Write::add, gradients, t.up);
+    } else {
+      run(up_entry_, t.a_in, t.da, t.up_entry);
+      up_.backward(weights, x, t.da, dx, write, gradients, t.up);
+    }
+  }
+
+ private:
+  Index hidden_;
+  Linear<T> up_, gate_, down_;
+  UpEntry up_entry_;
+  GateEntry gate_entry_;
+  HiddenEntry hidden_entry_;
+};
+
+// Names for the argument of Block.
+template <class T, class Inner = Entries<>>
+using ReLU = FeedForward<T, Inner, activation::ReLU, false>;
+template <class T, class Inner = Entries<>>
+using GELU = FeedForward<T, Inner, activation::GELU, false>;
+template <class T, class Inner = Entries<>>
+using GELUTanh = FeedForward<T, Inner, activation::GELUTanh, false>;
+template <class T, class Inner = Entries<>>
+using SiLU = FeedForward<T, Inner, activation::SiLU, false>;
+template <class T, class Inner = Entries<>>
+using SwiGLU = FeedForward<T, Inner, activation::SiLU, true>;
+
+}  // namespace norma::inline v0_1::inline NORMA_TARGET
