@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <norma/block/body.hpp>
+#include <norma/block/surface.hpp>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
@@ -27,6 +28,7 @@ class Sequence {
  public:
   using T = typename BodyType::T;
   using Scalar = T;
+  using Arguments = MatrixArguments<T>;
 
   struct Tape {
     MatrixView<const T> x;
@@ -67,7 +69,8 @@ class Sequence {
   Index width_in() const { return width_; }
   Index width_out() const { return width_; }
 
-  Tape plan(Plan& p, const Pass& pass, MatrixView<const T> x, MatrixView<T> y) const {
+  Tape plan(Plan& p, const Pass& pass, const Arguments& arguments) const {
+    const auto& [x, y] = arguments;
     const Index rows = pass.shape.rows(), count = static_cast<Index>(bodies_.size());
     Tape t{};
     t.x = x;

@@ -12,6 +12,7 @@ class Single {
  public:
   using Scalar = typename M::Scalar;
   using T = Scalar;
+  using Arguments = MatrixArguments<T>;
   struct Tape {
     MatrixView<const T> x;
     MatrixView<T> y, dy;
@@ -24,8 +25,8 @@ class Single {
   }
   Index width_in() const { return width_in_; }
   Index width_out() const { return width_out_; }
-  Tape plan(Plan& p, const Pass& pass, MatrixView<const T> x, MatrixView<T> y) const {
-    Tape t{x, y, p.gradient<T>(pass.shape.rows(), width_out_), {}};
+  Tape plan(Plan& p, const Pass& pass, const Arguments& arguments) const {
+    Tape t{arguments.x, arguments.y, p.gradient<T>(pass.shape.rows(), width_out_), {}};
     t.module = p.child(module_, pass);
     return t;
   }

@@ -25,8 +25,8 @@ class Workspace {
   const Usage& usage() const { return usage_; }
 
  private:
-  template <class Net>
-  friend class Surface;
+  template <class Core>
+  friend class Network;
 
   Buffer memory_;
   Mode mode_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <span>
@@ -50,6 +51,7 @@ enum class Scope { site, block, stack };
 /// Where a parameter lies in the flat buffer: row-major, [rows, columns]; linear weights are [out, in].
 struct Parameter {
   Index offset = -1, rows = 0, columns = 0;
+  constexpr bool operator==(const Parameter&) const = default;
   template <class T>
   MatrixView<const T> in(const T* weights) const {
     return {weights + offset, rows, columns};
@@ -124,6 +126,12 @@ class Layout {
   }
 
   const std::vector<ParameterInfo>& entries() const { return entries_; }
+  /// The same names, shapes and offsets.
+  bool operator==(const Layout& other) const {
+    return entries_.size() == other.entries_.size() && size_ == other.size_ &&
+           std::equal(entries_.begin(), entries_.end(), other.entries_.begin(),
+                      [](const ParameterInfo& a, const ParameterInfo& b) { return a.name == b.name && a.at == b.at; });
+  }
   Index size() const { return size_; }    ///< elements of the flat buffer, padding included
   Index count() const { return count_; }  ///< parameters, padding not counted
 

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// What every network offers whatever its inputs are: parameters by name, initial weights, gradients and workspaces.
+#pragma once
+
+#include <memory>
+
+#include <norma/block/workspace.hpp>
+#include <norma/core/module.hpp>
+#include <norma/core/tensor.hpp>
+#include <norma/init/initialize.hpp>
+
+namespace norma::inline v0_1::inline NORMA_TARGET {
+
+/// `Core` is a network on views: Scalar, Arguments (what the caller lends it for one pass), Tape,
+///   Tape plan(Plan&, const Pass&, const Arguments&) const
+/// A Network is a copyable value; its const members may run on many threads, each with its own workspace.
+template <class Core>
+class Network {
+ public:
+  using Scalar = typename Core::Scalar;
+  using T = Scalar;
+
+  /// Parameters: names, shapes, kinds and initial values.
+  const Layout& layout() const { return *layout_; }
+  /// Weights drawn by `scheme` from the seed, each parameter from its own stream; the policy's gain included.
+  template <class Scheme = XavierNormal>
+  Parameters<T> initialize(const Rng& rng, const Scheme& scheme = {}) const {
+    return norma::initialize<T>(layout_, rng, scheme);
+  }
+  /// A zeroed buffer with the layout of the weights: gradients, or an optimiser's moments.
+  Parameters<T> gradients() const { return Parameters<T>(layout_); }
+
+  /// Memory for forward and backward at this shape and every smaller one.
+  Workspace workspace(Shape shape) const { return make_workspace(Mode::training, shape); }
+  /// Memory for forward only: no tape.
+  Workspace inference_workspace(Shape shape) const { return make_workspace(Mode::inference, shape); }
+
+ protected:
+  /// Builds the core with make(layout).
+  template <class Make>
+  explicit Network(Make&& make) : Network(std::make_shared<Layout>(), make) {}
+
+  const Core& core() const { return core_; }
+
+  /// Plans this pass in the workspace. The workspace holds no tape until end().
+  const typename Core::Tape& begin(Workspace& workspace, const Pass& pass, const typename Core::Arguments& arguments) const {
+    workspace.owner_ = nullptr;
+    Plan p(workspace.mode_, workspace.memory_.data(), workspace.memory_.bytes());
+    auto* const root = p.array<typename Core::Tape>(1);
+    const auto tape = p.child(core_, pass, arguments);
+    if (!p.fits())
+      fail("workspace holds " + std::to_string(workspace.bytes()) + " bytes, wanted " + std::to_string(p.bytes()) +
+           " for batch " + std::to_string(pass.shape.batch) + " and tokens " + std::to_string(pass.shape.tokens));
+    *root = tape;
+    workspace.usage_ = {p.tape_bytes(), p.scratch_bytes(), p.gap_bytes()};
+    workspace.pass_ = pass;
+    return *root;
+  }
+  /// Forward is done: backward may come.
+  void end(Workspace& workspace) const {
+    if (workspace.mode_ == Mode::training) workspace.owner_ = layout_.get();
+  }
+  /// The tape of the last forward in this workspace. \throws Error where there is none.
+  const typename Core::Tape& tape(Workspace& workspace) const {
+    if (workspace.mode_ == Mode::inference) fail("backward needs workspace(shape); this is an inference_workspace, without a tape");
+    if (workspace.owner_ == nullptr) fail("backward without forward: this workspace holds no tape");
+    if (workspace.owner_ != layout_.get()) fail("backward: the tape in this workspace is another network's");
+    return *std::launder(reinterpret_cast<const typename Core::Tape*>(workspace.memory_.data()));
+  }
+  static Shape last_shape(const Workspace& workspace) { return workspace.pass_.shape; }
+
+  /// Stops unless `given` has this network's layout.
+  void check_parameters(const char* name, const Parameters<T>& given) const {
+    if (given.size() == 0 && layout_->size() == 0) return;
+    if (given.size() == 0) fail(std::string(name) + " is empty; make it with initialize() or gradients()");
+    if (&given.layout() != layout_.get() && !(given.layout() == *layout_))
+      fail(std::string(name) + " belongs to another network: " + std::to_string(given.count()) + " parameters, wanted " +
+           std::to_string(layout_->count()));
+  }
+
+ private:
+  template <class Make>
+  Network(std::shared_ptr<Layout> layout, Make& make) : core_(make(*layout)), layout_(std::move(layout)) {}
+
+  Workspace make_workspace(Mode mode, Shape shape) const {
+    if (shape.batch < 0 || shape.tokens < 0) fail("workspace: batch and tokens may not be negative");
+    Plan p(mode);
+    static_cast<void>(p.array<typename Core::Tape>(1));
+    static_cast<void>(p.child(core_, Pass{shape, {}}, typename Core::Arguments{}));
+    return Workspace(mode, p.bytes());
+  }
+
+  Core core_;
+  std::shared_ptr<const Layout> layout_;
+};
+
+}  // namespace norma::inline v0_1::inline NORMA_TARGET
