@@ -56,16 +56,22 @@ class Network {
     workspace.pass_ = pass;
     return *root;
   }
-  /// Forward is done: backward may come.
-  void end(Workspace& workspace) const {
-    if (workspace.mode_ == Mode::training) workspace.owner_ = layout_.get();
-  }
-  /// The tape of the last forward in this workspace. \throws Error where there is none.
-  const typename Core::Tape& tape(Workspace& workspace) const {
-    if (workspace.mode_ == Mode::inference) fail("backward needs workspace(shape); this is an inference_workspace, without a tape");
-    if (workspace.owner_ == nullptr) fail("backward without forward: this workspace holds no tape");
-    if (workspace.owner_ != layout_.get()) fail("backward: the tape in this workspace is another network's");
+  /// Forward is done.
+  void end(Workspace& workspace) const { workspace.owner_ = layout_.get(); }
+  /// The tape is used up: a second backward needs another forward.
+  void spend(Workspace& workspace) const { workspace.owner_ = nullptr; }
+
+  /// What the last forward in this workspace laid out. \throws Error where there is none.
+  const typename Core::Tape& last(Workspace& workspace, const char* caller) const {
+    if (workspace.owner_ == nullptr) fail(std::string(caller) + " without a forward before it: nothing is in this workspace");
+    if (workspace.owner_ != layout_.get()) fail(std::string(caller) + ": the last forward in this workspace was another network's");
     return *std::launder(reinterpret_cast<const typename Core::Tape*>(workspace.memory_.data()));
+  }
+  /// The same where it must outlive forward.
+  const typename Core::Tape& tape(Workspace& workspace, const char* caller) const {
+    if (workspace.mode_ == Mode::inference)
+      fail(std::string(caller) + " needs workspace(shape); this is an inference_workspace, which keeps no tape");
+    return last(workspace, caller);
   }
   static Shape last_shape(const Workspace& workspace) { return workspace.pass_.shape; }
 

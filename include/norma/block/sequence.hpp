@@ -129,8 +129,11 @@ class Sequence {
   }
 
   /// The stream after block i (0-based), part 0, as forward left it in a training workspace.
-  MatrixView<const T> stream(const Tape& t, Index i) const { return t.bodies[i].y[0]; }
-  Index blocks() const { return static_cast<Index>(bodies_.size()); }
+  MatrixView<const T> stream(const Tape& t, Index i) const {
+    const auto count = static_cast<Index>(bodies_.size());
+    if (i < 0 || i >= count) fail("stream: no block " + std::to_string(i) + ", there are " + std::to_string(count));
+    return t.bodies[i].y[0];
+  }
 
  private:
   static Depth last_of(Depth first, int blocks) {

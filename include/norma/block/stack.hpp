@@ -24,8 +24,7 @@ class Encoder : public Surface<Sequence<typename B::BodyType>> {
 
   /// The stream after block `i` (from 0) as the last forward in this training workspace left it: [rows, width].
   MatrixView<const T> stream(Workspace& workspace, Index i) const {
-    if (i < 0 || i >= this->core().blocks()) fail("stream: block " + std::to_string(i) + " of " + std::to_string(this->core().blocks()));
-    return this->core().stream(this->tape(workspace), i);
+    return this->core().stream(this->tape(workspace, "stream"), i);
   }
 };
 

@@ -41,7 +41,7 @@ class Surface : public Network<Core> {
   template <class X, class DY, class DX>
   void backward(const Parameters<T>& weights, const X& x, const DY& dy, DX&& dx, Parameters<T>& gradients,
                 Workspace& workspace) const {
-    const typename Core::Tape& tape = this->tape(workspace);
+    const typename Core::Tape& tape = this->tape(workspace, "backward");
     const TensorView<const T> in = tensor_view<const T>(x), d_out = tensor_view<const T>(dy);
     const TensorView<T> d_in = tensor_view<T>(dx);
     const Shape shape = this->last_shape(workspace);

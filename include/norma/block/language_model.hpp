@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+// Token ids in, loss out: an embedding, a causal stack, a head and the cross-entropy, on one flat buffer of weights.
+#pragma once
+
+#include <cstdint>
+
+#include <norma/block/sequence.hpp>
+#include <norma/sublayer/embedding.hpp>
+#include <norma/train/cross_entropy.hpp>
+
+namespace norma::inline v0_1::inline NORMA_TARGET {
+
+/// Token ids, row-major [batch, tokens]. The ids are the caller's and stay alive until backward.
+struct Tokens {
+  const std::int32_t* ids = nullptr;
+  Shape shape;
+};
+
+/// The ends of a language model. tied: the head's matrix is the embedding's.
+struct Vocabulary {
+  Index size = 256;
+  bool tied = false;
+};
+
+/// The core of LanguageModel.
+template <class BodyType>
+class LanguageModelCore {
+  using Policy = typename BodyType::Policy;
+  using Norm = typename BodyType::Norm;
+
+ public:
+  using T = typename BodyType::T;
+  using Scalar = T;
+
+  /// Either ids or x: a stream that is embedded already.
+  struct Arguments {
+    const std::int32_t *ids, *targets;
+    MatrixView<const T> x;
+  };
+  struct Tape {
+    const std::int32_t *ids, *targets;
+    MatrixView<const T> x;
+    MatrixView<T> embedded, y, logits, log_sums, dx;
+    typename Sequence<BodyType>::Tape stack;
+    typename Linear<T>::Tape head;
+  };
+
+  LanguageModelCore(const Dimensions& dims, int layers, Vocabulary vocabulary, const Policy& policy, const Norm& norm, Layout& layout)
+      : width_(dims.width),
+        vocabulary_(vocabulary.size),
+        embedding_(declared_embedding(vocabulary.size, dims.width, layout)),
+        stack_(dims, {.layer = 1, .layers = layers}, layers, Span::stack, policy, norm, layout),
+        head_(vocabulary.size, Kind::head, false) {
+    if (vocabulary.tied) {
+      head_.tie(embedding_.weight());
+    } else {
+      Layout::Level level(layout, "head");
+      head_.declare(layout, dims.width);
+    }
+  }
+
+  Tape plan(Plan& p, const Pass& pass, const Arguments& arguments) const {
+    const Index rows = pass.shape.rows();
+    Tape t{};
+    t.ids = arguments.ids;
+    t.targets = arguments.targets;
+    t.x = arguments.x;
+    if (t.x.data == nullptr) t.x = t.embedded = p.keep<T>(rows, width_);
+    t.y = p.keep<T>(rows, width_);
+    t.logits = p.keep<T>(rows, vocabulary_);
+    t.log_sums = p.keep<T>(rows, 1);
+    t.dx = p.gradient<T>(rows, width_);
+    t.stack = p.child(stack_, pass, MatrixArguments<T>{t.x, t.y});
+    t.head = p.child(head_, pass);
+    return t;
+  }
+
+  double forward(const T* weights, const Tape& t) const {
+    if (t.ids != nullptr) embedding_.forward(weights, t.ids, t.embedded);
+    stack_.forward(weights, t.stack);
+    head_.forward(weights, t.y, t.logits, t.head);
+    return t.targets != nullptr ? cross_entropy<T>(t.logits, t.targets, t.log_sums) : 0;
+  }
+  void backward(const T* weights, T* gradients, const Tape& t) const {
+    cross_entropy_backward<T>(t.logits, t.targets, t.log_sums);
+    head_.backward(weights, t.y, t.logits, t.dx, Write::assign, gradients, t.head);
+    stack_.backward(weights, t.dx, t.dx, gradients, t.stack);
+    if (t.ids != nullptr) embedding_.backward(t.ids, MatrixView<const T>(t.dx), gradients);
+  }
+
+  Index width() const { return width_; }
+  Index vocabulary() const { return vocabulary_; }
+  const Embedding<T>& embedding() const { return embedding_; }
+  const Sequence<BodyType>& stack() const { return stack_; }
+
+ private:
+  static Embedding<T> declared_embedding(Index vocabulary, Index width, Layout& layout) {
+    if (vocabulary <= 0) fail("vocabulary is " + std::to_string(vocabulary) + ", wanted at least 1");
+    Embedding<T> embedding(vocabulary);
+    Layout::Level level(layout, "embedding");
+    embedding.declare(layout, width);
+    return embedding;
+  }
+
+  Index width_, vocabulary_;
+  Embedding<T> embedding_;
+  Sequence<BodyType> stack_;
+  Linear<T> head_;
+};
+
+/// Predicts the next token. Weights: embedding.weight [vocabulary, width], layers.N..., what closes the stack, and head.weight
+/// [vocabulary, width] unless tied.
+///
+///   LanguageModel<Block<DeepNorm>> model({.width = 128, .heads = 4}, 12, {.size = 256});
+///   double loss = model.forward(weights, tokens, targets, workspace);    // mean cross-entropy, nats
+///   model.backward(weights, gradients, workspace);                       // adds to gradients
+template <class B>
+class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
+  using Core = LanguageModelCore<typename B::BodyType>;
+  using Policy = typename B::BodyType::Policy;
+  using Norm = typename B::BodyType::Norm;
+
+ public:
+  using T = typename Core::T;
+
+  /// \throws Error for heads that do not divide the width, layers < 1, or an empty vocabulary.
+  LanguageModel(const Dimensions& dims, int layers, Vocabulary vocabulary = {}, const Policy& policy = {}, const Norm& norm = {})
+      : Network<Core>([&](Layout& layout) { return Core(dims, layers, vocabulary, policy, norm, layout); }) {}
+
+  /// Mean cross-entropy in nats. tokens and targets have one shape; a target of -1 counts nothing. Causal by default.
+  /// \throws Error for ids outside the vocabulary, different shapes, foreign weights, a workspace that is too small.
+  double forward(const Parameters<T>& weights, Tokens tokens, Tokens targets, Workspace& workspace,
+                 Call call = {.causal = true}) const {
+    if (tokens.ids == nullptr && tokens.shape.rows() > 0) fail("tokens has no memory (null)");
+    this->core().embedding().check("tokens", tokens.ids, tokens.shape.rows());
+    return run(weights, {tokens.ids, targets.ids, {}}, tokens.shape, targets, workspace, call);
+  }
+  /// The same for a stream that is embedded already: x [batch, tokens, width].
+  template <class X>
+  double forward_embedded(const Parameters<T>& weights, const X& x, Tokens targets, Workspace& workspace,
+                          Call call = {.causal = true}) const {
+    const TensorView<const T> in = tensor_view<const T>(x);
+    check_tensor("x", in, in.shape, this->core().width());
+    return run(weights, {nullptr, targets.ids, in.matrix}, in.shape, targets, workspace, call);
+  }
+  /// Adds the gradients of the last forward's loss. Once per forward: it works in the logits' memory.
+  void backward(const Parameters<T>& weights, Parameters<T>& gradients, Workspace& workspace) const {
+    const auto& tape = this->tape(workspace, "backward");
+    this->check_parameters("weights", weights);
+    this->check_parameters("gradients", gradients);
+    this->core().backward(weights.data(), gradients.data(), tape);
+    this->spend(workspace);
+  }
+
+  /// [rows, vocabulary] of the last forward, until backward.
+  MatrixView<const T> logits(Workspace& workspace) const { return this->last(workspace, "logits").logits; }
+  /// The stream after block `i` (from 0) of the last forward in a training workspace: [rows, width].
+  MatrixView<const T> stream(Workspace& workspace, Index i) const {
+    return this->core().stack().stream(this->tape(workspace, "stream").stack, i);
+  }
+
+ private:
+  double run(const Parameters<T>& weights, const typename Core::Arguments& arguments, Shape shape, Tokens targets,
+             Workspace& workspace, const Call& call) const {
+    this->check_parameters("weights", weights);
+    if (!(targets.shape == shape))
+      fail("targets has shape " + detail::shape_text({targets.shape.batch, targets.shape.tokens}) + ", wanted " +
+           detail::shape_text({shape.batch, shape.tokens}));
+    if (targets.ids == nullptr && shape.rows() > 0) fail("targets has no memory (null)");
+    check_targets(targets.ids, shape.rows(), this->core().vocabulary());
+    const double loss = this->core().forward(weights.data(), this->begin(workspace, {shape, call}, arguments));
+    this->end(workspace);
+    return loss;
+  }
+};
+
+}  // namespace norma::inline v0_1::inline NORMA_TARGET
