@@ -10,7 +10,8 @@
 
 namespace norma::inline v0_1 {
 
-/// A caller's tensor as norma sees it: [batch, tokens, width], or [tokens, width] with batch 1.
+/// A caller's tensor as norma sees it: [batch, tokens, width], or [tokens, width] with batch 1. Accepted wherever an Eigen
+/// tensor is: TensorView<float>{{batch, tokens}, {pointer, batch * tokens, width}}.
 template <class T>
 struct TensorView {
   Shape shape;
@@ -37,6 +38,11 @@ concept MatrixLike = requires(E& e) {
 };
 
 template <class T>
+inline constexpr bool kIsTensorView = false;
+template <class T>
+inline constexpr bool kIsTensorView<TensorView<T>> = true;
+
+template <class T>
 inline constexpr bool kNever = false;
 
 inline std::string shape_text(std::initializer_list<Index> sizes) {
@@ -51,7 +57,10 @@ inline std::string shape_text(std::initializer_list<Index> sizes) {
 template <class T, class E>
 TensorView<T> tensor_view(E& e) {
   using Plain = std::remove_const_t<E>;
-  if constexpr (detail::TensorLike<Plain>) {
+  if constexpr (detail::kIsTensorView<Plain>) {
+    static_assert(std::is_convertible_v<decltype(e.matrix), MatrixView<T>>, "norma: the view's scalar type is not the block's, or an output's is const");
+    return {e.shape, e.matrix};
+  } else if constexpr (detail::TensorLike<Plain>) {
     constexpr int kRank = static_cast<int>(Plain::NumDimensions);
     static_assert(kRank == 2 || kRank == 3, "norma: a tensor has rank 3 [batch, tokens, width] or rank 2 [tokens, width]");
     static_assert(static_cast<int>(Plain::Layout) == 1,
@@ -92,7 +101,7 @@ void check_tensor(const char* name, const TensorView<T>& given, Shape shape, Ind
   if (given.matrix.data == nullptr && given.matrix.size() != 0) fail(std::string(name) + " has no memory (null)");
 }
 
-/// Whether two views touch a common byte.
+/// Whether two views touch a common byte. Of two views with different strides whose rows lie between each other's, yes.
 template <class T, class U>
 bool overlap(const MatrixView<T>& a, const MatrixView<U>& b) {
   if (a.size() == 0 || b.size() == 0) return false;
@@ -100,7 +109,13 @@ bool overlap(const MatrixView<T>& a, const MatrixView<U>& b) {
   const auto* b0 = reinterpret_cast<const std::byte*>(b.data);
   const auto* a1 = reinterpret_cast<const std::byte*>(a.row(a.rows - 1) + a.columns);
   const auto* b1 = reinterpret_cast<const std::byte*>(b.row(b.rows - 1) + b.columns);
-  return a0 < b1 && b0 < a1;
+  if (a0 >= b1 || b0 >= a1) return false;
+  // Blocks of columns of one matrix lie between each other's rows without touching.
+  const Index stride = a.stride * static_cast<Index>(sizeof(T)), width_a = a.columns * static_cast<Index>(sizeof(T)),
+              width_b = b.columns * static_cast<Index>(sizeof(U));
+  if (a.rows < 2 || b.rows < 2 || stride <= 0 || stride != b.stride * static_cast<Index>(sizeof(U))) return true;
+  const Index apart = ((b0 - a0) % stride + stride) % stride;  // from a row of a to the next start of a row of b
+  return apart < width_a || stride - apart < width_b;
 }
 
 }  // namespace norma::inline v0_1

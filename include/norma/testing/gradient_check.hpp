@@ -18,6 +18,7 @@
 #include <norma/core/parameters.hpp>
 #include <norma/core/rng.hpp>
 #include <norma/core/shape.hpp>
+#include <norma/core/tensor.hpp>
 
 namespace norma::inline v0_1::inline NORMA_TARGET::testing {
 
@@ -53,15 +54,6 @@ struct GradientReport {
     for (const auto& f : failures) all += f + "\n";
     return all;
   }
-};
-
-/// A rank 3 row-major tensor over borrowed memory, with the members that norma looks at.
-struct BorrowedTensor {
-  static constexpr int NumDimensions = 3, Layout = 1;
-  double* pointer;
-  Index sizes[3];
-  double* data() const { return pointer; }
-  Index dimension(int i) const { return sizes[i]; }
 };
 
 /// Fourth-order central difference of loss() with respect to the variable behind `set`.
@@ -152,8 +144,8 @@ GradientReport check_gradients(const Network& network, Parameters<double> weight
   fill(dy, "dy");
   fill(dx, "noise");  // backward must assign it
   auto workspace = network.workspace(shape);
-  const auto as_tensor = [&](Matrix& m, Index width) { return BorrowedTensor{m.data(), {shape.batch, shape.tokens, width}}; };
-  auto xt = as_tensor(x, width_in), yt = as_tensor(y, width_out), dyt = as_tensor(dy, width_out), dxt = as_tensor(dx, width_in);
+  const auto as_tensor = [&](Matrix& m) { return TensorView<double>{shape, {m.data(), m.rows(), m.cols()}}; };
+  const auto xt = as_tensor(x), yt = as_tensor(y), dyt = as_tensor(dy), dxt = as_tensor(dx);
   const auto loss = [&] {
     network.forward(weights, xt, yt, workspace, call...);
     double sum = 0;
