@@ -144,13 +144,20 @@ class Layout {
  private:
   // 16 elements: a cache line of float, two of double, so that one layout serves both.
   static constexpr Index kGranule = 16;
+  static constexpr Index kLimit = Index(1) << 57;  // elements; no machine holds as many
 
   Parameter make(std::string name, Index rows, Index columns, Kind kind, InitialValue initial) {
     for (const auto& info : entries_)
       if (info.name == name) fail("two parameters are called \"" + name + "\"");
+    const auto refuse = [&](const char* why) {
+      fail("parameter \"" + name + "\" of shape [" + std::to_string(rows) + ", " + std::to_string(columns) + "]" + why);
+    };
+    if (rows < 1 || columns < 1) refuse(": wanted at least one row and one column");
+    Index elements = 0;
+    if (__builtin_mul_overflow(rows, columns, &elements) || elements > kLimit - size_) refuse(" is too large");
     const Parameter at{size_, rows, columns};
-    size_ += (rows * columns + kGranule - 1) / kGranule * kGranule;
-    count_ += rows * columns;
+    size_ += (elements + kGranule - 1) / kGranule * kGranule;
+    count_ += elements;
     entries_.push_back({std::move(name), at, kind, std::move(initial), gain_.of(kind), layer_, layers_});
     return at;
   }
@@ -175,16 +182,18 @@ class Parameters {
       : layout_(std::move(layout)), buffer_(layout_->size() * static_cast<Index>(sizeof(T))) {}
 
   /// The parameter of this name, [rows, columns]. \throws Error if there is none.
-  Map operator[](std::string_view name) { return map(layout_->find(name)); }
-  ConstMap operator[](std::string_view name) const { return map(layout_->find(name)); }
+  Map operator[](std::string_view name) { return map(find(name)); }
+  ConstMap operator[](std::string_view name) const { return map(find(name)); }
 
   /// Calls visit(const ParameterInfo&, Map) for every parameter, in the order of the flat buffer.
   template <class F>
   void for_each_parameter(F&& visit) {
+    if (layout_ == nullptr) return;
     for (const auto& info : layout_->entries()) visit(info, map(info));
   }
   template <class F>
   void for_each_parameter(F&& visit) const {
+    if (layout_ == nullptr) return;
     for (const auto& info : layout_->entries()) visit(info, map(info));
   }
 
@@ -194,7 +203,10 @@ class Parameters {
   Index count() const { return layout_ ? layout_->count() : 0; }  ///< parameters, padding not counted
   std::span<T> flat() { return {data(), static_cast<std::size_t>(size())}; }
   std::span<const T> flat() const { return {data(), static_cast<std::size_t>(size())}; }
-  const Layout& layout() const { return *layout_; }
+  const Layout& layout() const {
+    if (layout_ == nullptr) fail("these parameters are empty: they have no layout");
+    return *layout_;
+  }
 
   void set_zero() {
     for (T& v : flat()) v = T(0);
@@ -202,12 +214,17 @@ class Parameters {
   /// The same values in another precision.
   template <class U>
   Parameters<U> cast() const {
+    if (layout_ == nullptr) return {};
     Parameters<U> r(layout_);
     for (Index i = 0; i < size(); ++i) r.data()[i] = static_cast<U>(data()[i]);
     return r;
   }
 
  private:
+  const ParameterInfo& find(std::string_view name) const {
+    if (layout_ == nullptr) fail("no parameter is called \"" + std::string(name) + "\": these parameters are empty");
+    return layout_->find(name);
+  }
   Map map(const ParameterInfo& info) { return {data() + info.at.offset, info.at.rows, info.at.columns}; }
   ConstMap map(const ParameterInfo& info) const { return {data() + info.at.offset, info.at.rows, info.at.columns}; }
 

@@ -22,12 +22,12 @@ class Plan {
   template <class T>
   MatrixView<T> keep(Index rows, Index columns) {
     if (!training()) return scratch<T>(rows, columns);
-    return {front<T>(rows * columns), rows, columns};
+    return {front<T>(rows, columns), rows, columns};
   }
   /// Lives while this module's forward or backward runs.
   template <class T>
   MatrixView<T> scratch(Index rows, Index columns) {
-    return {back<T>(rows * columns), rows, columns};
+    return {back<T>(rows, columns), rows, columns};
   }
   template <class T>
   MatrixView<T> keep_if(bool condition, Index rows, Index columns) {
@@ -42,7 +42,7 @@ class Plan {
   template <class Tape>
   Tape* array(Index count) {
     static_assert(std::is_trivially_copyable_v<Tape>, "norma: a Tape is a trivially copyable struct of views and numbers");
-    Tape* p = front<Tape>(count);
+    Tape* p = front<Tape>(count, 1);
     if (p != nullptr)
       for (Index i = 0; i < count; ++i) new (p + i) Tape();
     return p;
@@ -70,10 +70,12 @@ class Plan {
   bool fits() const { return bytes() <= capacity_; }
 
  private:
+  /// Bytes of a view. With what is planned already they stay below the limit.
   template <class T>
-  static Index size_of(Index count) {
+  static Index size_of(Index rows, Index columns, Index planned) {
     Index bytes = 0;
-    if (count < 0 || __builtin_mul_overflow(count, static_cast<Index>(sizeof(T)), &bytes) || bytes > kLimit)
+    if (rows < 0 || columns < 0 || __builtin_mul_overflow(rows, columns, &bytes) ||
+        __builtin_mul_overflow(bytes, static_cast<Index>(sizeof(T)), &bytes) || bytes > kLimit - planned)
       fail("workspace: the shape is too large for this machine's address space");
     return bytes;
   }
@@ -82,16 +84,16 @@ class Plan {
   bool backed() const { return base_ != nullptr && bytes() <= capacity_; }
 
   template <class T>
-  T* front(Index count) {
-    const Index bytes = size_of<T>(count), at = front_;
+  T* front(Index rows, Index columns) {
+    const Index bytes = size_of<T>(rows, columns, front_), at = front_;
     front_ += round_up(bytes);
     gaps_ += round_up(bytes) - bytes;
     return backed() ? reinterpret_cast<T*>(base_ + at) : nullptr;
   }
   template <class T>
-  T* back(Index count) {
+  T* back(Index rows, Index columns) {
     NORMA_ASSERT(!sealed_, "a module carves its own views before it plans its children");
-    back_ += round_up(size_of<T>(count));
+    back_ += round_up(size_of<T>(rows, columns, back_));
     if (back_ > peak_) peak_ = back_;
     return backed() ? reinterpret_cast<T*>(base_ + (capacity_ - back_)) : nullptr;
   }

@@ -28,15 +28,21 @@ class Rng {
  public:
   explicit constexpr Rng(std::uint64_t seed, std::uint64_t stream = 0) : seed_(seed), stream_(stream) {}
 
-  /// The stream of a name: the same name draws the same numbers in any program.
+  /// The stream of a name: the same name draws the same numbers in any program. Streams of streams differ by their order.
   constexpr Rng stream(std::string_view name) const {
-    std::uint64_t hash = 0xCBF29CE484222325;  // FNV-1a, 64 bits
+    std::uint64_t hash = 0xCBF29CE484222325 ^ stream_;  // FNV-1a, 64 bits, continued
     for (char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
-    return Rng(seed_, stream_ ^ hash);
+    return Rng(seed_, hash);
   }
 
   /// Independent numbers for the same name and index: another attempt, another step.
-  constexpr Rng substream(std::uint64_t i) const { return Rng(seed_, stream_ ^ (i * 0x9E3779B97F4A7C15)); }
+  constexpr Rng substream(std::uint64_t i) const {
+    // SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014, figure 17).
+    std::uint64_t z = stream_ + (i + 1) * 0x9E3779B97F4A7C15;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+    return Rng(seed_, z ^ (z >> 31));
+  }
 
   /// Uniform in (0, 1), 52 bits, never an end of the interval.
   constexpr double uniform(std::uint64_t index) const { return pair(index)[0]; }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 
 #include <norma/config.hpp>
 
@@ -13,7 +14,11 @@ using Index = std::ptrdiff_t;
 /// Activations are matrices of batch x tokens rows, one row per token.
 struct Shape {
   Index batch = 1, tokens = 1;
-  constexpr Index rows() const { return batch * tokens; }
+  /// The largest Index where the product has no room: no plan accepts that many.
+  constexpr Index rows() const {
+    Index product = 0;
+    return __builtin_mul_overflow(batch, tokens, &product) ? std::numeric_limits<Index>::max() : product;
+  }
   constexpr bool operator==(const Shape&) const = default;
 };
 

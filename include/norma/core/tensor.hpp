@@ -44,6 +44,9 @@ inline constexpr bool kIsTensorView<TensorView<T>> = true;
 
 template <class T>
 inline constexpr bool kNever = false;
+/// Whether a tensor with this data() can be seen as T: const only where T is.
+template <class T, class Data>
+inline constexpr bool kWritable = std::is_const_v<T> || !std::is_const_v<std::remove_pointer_t<Data>>;
 
 inline std::string shape_text(std::initializer_list<Index> sizes) {
   std::string text = "[";
@@ -67,6 +70,7 @@ TensorView<T> tensor_view(E& e) {
                   "norma: tensors are row-major; declare yours as Eigen::Tensor<T, 3, Eigen::RowMajor>");
     static_assert(std::is_same_v<std::remove_const_t<T>, std::remove_cv_t<std::remove_pointer_t<decltype(e.data())>>>,
                   "norma: the tensor's scalar type is not the block's");
+    static_assert(detail::kWritable<T, decltype(e.data())>, "norma: an output may not be const");
     if constexpr (kRank == 3) {
       const Shape shape{static_cast<Index>(e.dimension(0)), static_cast<Index>(e.dimension(1))};
       return {shape, {e.data(), shape.rows(), static_cast<Index>(e.dimension(2))}};
@@ -79,6 +83,7 @@ TensorView<T> tensor_view(E& e) {
                   "norma: matrices are row-major, one row per token; declare yours with Eigen::RowMajor");
     static_assert(std::is_same_v<std::remove_const_t<T>, std::remove_cv_t<std::remove_pointer_t<decltype(e.data())>>>,
                   "norma: the matrix's scalar type is not the block's");
+    static_assert(detail::kWritable<T, decltype(e.data())>, "norma: an output may not be const");
     const Shape shape{1, static_cast<Index>(e.rows())};
     // A column vector is stored densely: its row stride is its inner stride.
     const Index stride = Plain::IsRowMajor ? e.outerStride() : e.innerStride();
@@ -111,11 +116,12 @@ bool overlap(const MatrixView<T>& a, const MatrixView<U>& b) {
   const auto* b1 = reinterpret_cast<const std::byte*>(b.row(b.rows - 1) + b.columns);
   if (a0 >= b1 || b0 >= a1) return false;
   // Blocks of columns of one matrix lie between each other's rows without touching.
-  const Index stride = a.stride * static_cast<Index>(sizeof(T)), width_a = a.columns * static_cast<Index>(sizeof(T)),
-              width_b = b.columns * static_cast<Index>(sizeof(U));
-  if (a.rows < 2 || b.rows < 2 || stride <= 0 || stride != b.stride * static_cast<Index>(sizeof(U))) return true;
-  const Index apart = ((b0 - a0) % stride + stride) % stride;  // from a row of a to the next start of a row of b
-  return apart < width_a || stride - apart < width_b;
+  constexpr auto kSize = static_cast<Index>(sizeof(T));
+  static_assert(sizeof(T) == sizeof(U));
+  const Index stride = (a.rows > 1 ? a.stride : b.stride) * kSize;
+  if (stride <= 0 || (b.rows > 1 && stride != b.stride * kSize)) return true;
+  const Index apart = ((b0 - a0) % stride + stride) % stride;  // from the start of a's rows to that of b's
+  return apart < a.columns * kSize || stride - apart < b.columns * kSize;
 }
 
 }  // namespace norma::inline v0_1
