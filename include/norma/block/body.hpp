@@ -134,6 +134,7 @@ class Body {
  private:
   using Sites = detail::Sites<Policy, Norm, Uses...>;
   static_assert(Sites::N == N, "norma: a policy's stream has the same number of parts at every role");
+  static_assert(Sites::writes(0), "norma: a join of the block writes part 0");
 
  public:
   struct Tape {
@@ -144,10 +145,10 @@ class Body {
   Body(const Policy& policy, const Norm& norm, const Dimensions& dims, Depth depth, Layout& layout)
       : sites_(policy, norm, dims, depth, kSites * (depth.layer - 1), layout), width_(dims.width) {}
 
-  /// The parts of the stream that this block writes, for its owner to carve: they outlive it.
-  Stream<M, T> carve(Plan& p, Shape shape) const {
+  /// The parts of the stream from `first` on that this block writes, for its owner to carve: they outlive it.
+  Stream<M, T> carve(Plan& p, Shape shape, int first) const {
     Stream<M, T> y;
-    for (int i = 0; i < M; ++i)
+    for (int i = first; i < M; ++i)
       if (Sites::writes(i)) y[i] = p.keep<T>(shape.rows(), width_);
     return y;
   }

@@ -88,18 +88,18 @@ class Sequence {
     // Without a tape, two sets of streams serve in turn.
     Stream<M, T> set[2];
     if (!p.training())
-      for (Index i = 0; i < std::min<Index>(count, 2); ++i) set[i] = bodies_[0].carve(p, pass.shape);
+      for (Index i = 0; i < std::min<Index>(count, 2); ++i) set[i] = carve(p, pass.shape, i);
     for (Index i = 0; i < count; ++i) {
       const BodyType& body = bodies_[static_cast<std::size_t>(i)];
-      Stream<M, T> out = p.training() ? carve(p, pass.shape, body, i) : set[i % 2];
-      if (i + 1 == count && !closes()) out[0] = y;  // the last block writes to the caller
+      Stream<M, T> out = p.training() ? carve(p, pass.shape, i) : set[i % 2];
+      if (writes_to_caller(i)) out[0] = y;
       const auto tape = p.child(body, pass, in, out);
       if (t.bodies != nullptr) t.bodies[i] = tape;
       in = tape.y;
     }
     t.last = in;
-    t.open = p.child(open_, pass);
-    t.close = p.child(close_, pass);
+    if (opens()) t.open = p.child(open_, pass);
+    if (closes()) t.close = p.child(close_, pass);
     return t;
   }
 
@@ -114,14 +114,14 @@ class Sequence {
     Stream<N, T> ds = t.ds;
     ds[0] = dx;
     for (int i = 1; i < N; ++i) kernels::fill(ds[static_cast<std::size_t>(i)], T(0));
-    if constexpr (kReaderCloses) {
+    if (!closes()) {
+      kernels::copy(dy, dx);
+    } else if constexpr (kReaderCloses) {
       kernels::copy(dy, t.dy);
       kernels::fill(dx, T(0));
       read_backward(close_, weights, t.last, MatrixView<const T>(t.dy), first_parts(ds), gradients, t.close);
-    } else if (closes()) {
-      close_.backward(weights, t.last[0], dy, dx, Write::assign, gradients, t.close);
     } else {
-      kernels::copy(dy, dx);
+      close_.backward(weights, t.last[0], dy, dx, Write::assign, gradients, t.close);
     }
     for (std::size_t i = bodies_.size(); i-- > 0;) bodies_[i].backward(weights, ds, gradients, t.bodies[i]);
     if constexpr (!BodyType::kPerBlock) join_parts(ds);
@@ -153,10 +153,11 @@ class Sequence {
     layout.begin_block(depth.layer);
     bodies_.emplace_back(policy, norm, dims, depth, layout);
   }
-  /// Streams of block i; the last block's part 0 needs none where it goes to the caller.
-  Stream<M, T> carve(Plan& p, Shape shape, const BodyType& body, Index i) const {
-    if (M == 1 && !closes() && i + 1 == static_cast<Index>(bodies_.size())) return {};
-    return body.carve(p, shape);
+  /// Nothing closes the stream: part 0 of the last block is the output.
+  bool writes_to_caller(Index i) const { return !closes() && i + 1 == static_cast<Index>(bodies_.size()); }
+  /// Streams of block i, but for what goes to the caller.
+  Stream<M, T> carve(Plan& p, Shape shape, Index i) const {
+    return bodies_[static_cast<std::size_t>(i)].carve(p, shape, writes_to_caller(i) ? 1 : 0);
   }
   static Stream<M, T> first_parts(const Stream<N, T>& s) {
     Stream<M, T> r;
