@@ -24,9 +24,34 @@ struct Scale {
   }
 };
 
-/// A module that is there or not, decided at run time by depth. Absent, it has no parameters and no tape.
+namespace detail {
+
 template <class M>
-struct When : Optional {
+concept HasScalar = requires { typename M::Scalar; };
+/// The Scalar of the first that has one.
+template <class... M>
+struct CommonScalar {};
+template <class M, class... Rest>
+struct CommonScalar<M, Rest...> : CommonScalar<Rest...> {};
+template <HasScalar M, class... Rest>
+struct CommonScalar<M, Rest...> {
+  using Scalar = typename M::Scalar;
+};
+/// The parts of the first that is a reader.
+template <class... M>
+struct PartsOf {};
+template <class M, class... Rest>
+struct PartsOf<M, Rest...> : PartsOf<Rest...> {};
+template <IsReader M, class... Rest>
+struct PartsOf<M, Rest...> {
+  static constexpr int parts = M::parts;
+};
+
+}  // namespace detail
+
+/// A module or reader that is there or not, decided at run time by depth. Absent, it has no parameters and no tape.
+template <class M>
+struct When : Optional, detail::CommonScalar<M>, detail::PartsOf<M> {
   static constexpr bool needs_x = M::needs_x;
   using Tape = typename M::Tape;
   bool condition;
@@ -39,13 +64,30 @@ struct When : Optional {
   }
   Tape plan(Plan& p, const Pass& pass) const { return active() ? module.plan(p, pass) : Tape{}; }
   template <class T>
-  void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& tape) const {
+  void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& tape) const
+    requires(!detail::IsReader<M>)
+  {
     module.forward(weights, x, y, tape);
   }
   template <class T>
   void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write, T* gradients,
-                const Tape& tape) const {
+                const Tape& tape) const
+    requires(!detail::IsReader<M>)
+  {
     module.backward(weights, x, dy, dx, write, gradients, tape);
+  }
+  template <class T, std::size_t N>
+  void forward(const T* weights, const std::array<MatrixView<const T>, N>& s, MatrixView<T> y, const Tape& tape) const
+    requires(detail::IsReader<M>)
+  {
+    module.forward(weights, s, y, tape);
+  }
+  template <class T, std::size_t N>
+  void backward(const T* weights, const std::array<MatrixView<const T>, N>& s, MatrixView<const T> dy,
+                const std::array<MatrixView<T>, N>& ds, T* gradients, const Tape& tape) const
+    requires(detail::IsReader<M>)
+  {
+    module.backward(weights, s, dy, ds, gradients, tape);
   }
 };
 template <class M>
@@ -53,10 +95,11 @@ When<M> when(bool condition, M module) {
   return {condition, std::move(module)};
 }
 
-/// One of two modules, decided at run time by depth.
+/// One of two modules or readers, decided at run time by depth. Next to a reader, a module reads part 0.
 template <class A, class B>
-struct Either : Optional {
+struct Either : Optional, detail::CommonScalar<A, B>, detail::PartsOf<A, B> {
   static constexpr bool needs_x = A::needs_x || B::needs_x;
+  static constexpr bool kReads = detail::IsReader<A> || detail::IsReader<B>;
   struct Tape {
     typename A::Tape first;
     typename B::Tape second;
@@ -78,15 +121,34 @@ struct Either : Optional {
     return tape;
   }
   template <class T>
-  void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& tape) const {
+  void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& tape) const
+    requires(!kReads)
+  {
     if (condition) first.forward(weights, x, y, tape.first);
     else second.forward(weights, x, y, tape.second);
   }
   template <class T>
   void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write, T* gradients,
-                const Tape& tape) const {
+                const Tape& tape) const
+    requires(!kReads)
+  {
     if (condition) first.backward(weights, x, dy, dx, write, gradients, tape.first);
     else second.backward(weights, x, dy, dx, write, gradients, tape.second);
+  }
+  template <class T, std::size_t N>
+  void forward(const T* weights, const std::array<MatrixView<const T>, N>& s, MatrixView<T> y, const Tape& tape) const
+    requires(kReads)
+  {
+    if (condition) read(first, weights, s, y, tape.first);
+    else read(second, weights, s, y, tape.second);
+  }
+  template <class T, std::size_t N>
+  void backward(const T* weights, const std::array<MatrixView<const T>, N>& s, MatrixView<const T> dy,
+                const std::array<MatrixView<T>, N>& ds, T* gradients, const Tape& tape) const
+    requires(kReads)
+  {
+    if (condition) read_backward(first, weights, s, dy, ds, gradients, tape.first);
+    else read_backward(second, weights, s, dy, ds, gradients, tape.second);
   }
 };
 template <class A, class B>
@@ -94,40 +156,16 @@ Either<A, B> either(bool condition, A first, B second) {
   return {condition, std::move(first), std::move(second)};
 }
 
-namespace detail {
-
-template <class M>
-concept HasScalar = requires { typename M::Scalar; };
+/// b after a. `a` may be a reader. At least one of them has a Scalar. A member that is absent at run time passes its input on;
+/// without both the chain is absent. (An absent reader's output is part 0.)
 template <class A, class B>
-struct CommonScalar {};
-template <class A, class B>
-  requires HasScalar<A>
-struct CommonScalar<A, B> {
-  using Scalar = typename A::Scalar;
-};
-template <class A, class B>
-  requires(HasScalar<B> && !HasScalar<A>)
-struct CommonScalar<A, B> {
-  using Scalar = typename B::Scalar;
-};
-/// A chain that starts with a reader is a reader.
-template <class A>
-struct PartsOf {};
-template <IsReader A>
-struct PartsOf<A> {
-  static constexpr int parts = A::parts;
-};
-
-}  // namespace detail
-
-/// b after a. `a` may be a reader. At least one of them has a Scalar.
-template <class A, class B>
-struct Then : detail::CommonScalar<A, B>, detail::PartsOf<A> {
+struct Then : Optional, detail::CommonScalar<A, B>, detail::PartsOf<A> {
   static_assert(detail::HasScalar<A> || detail::HasScalar<B>, "norma: then(a, b) needs a module with a Scalar, such as a norm");
   using T = typename detail::CommonScalar<A, B>::Scalar;
-  static constexpr bool needs_x = A::needs_x;
+  static constexpr bool needs_x = A::needs_x || (std::is_base_of_v<Optional, A> && B::needs_x);
+  static constexpr bool kReads = detail::IsReader<A>;
   struct Tape {
-    MatrixView<T> middle, d_middle;
+    MatrixView<T> middle, d_middle;  // where both are active
     typename A::Tape first;
     typename B::Tape second;
   };
@@ -136,6 +174,7 @@ struct Then : detail::CommonScalar<A, B>, detail::PartsOf<A> {
   Index width = 0;
 
   Then(A a, B b) : first(std::move(a)), second(std::move(b)) {}
+  bool active() const { return norma::active(first) || norma::active(second); }
   void declare(Layout& layout, Index w) {
     width = w;
     {
@@ -147,29 +186,48 @@ struct Then : detail::CommonScalar<A, B>, detail::PartsOf<A> {
   }
   Tape plan(Plan& p, const Pass& pass) const {
     const Index rows = pass.shape.rows();
-    Tape tape{p.keep_if<T>(B::needs_x, rows, width), p.gradient<T>(rows, width), {}, {}};
+    Tape tape{};
+    if (norma::active(first) && norma::active(second)) {
+      tape.middle = p.keep_if<T>(B::needs_x, rows, width);
+      tape.d_middle = p.gradient<T>(rows, width);
+    }
     tape.first = p.child(first, pass);
     tape.second = p.child(second, pass);
     return tape;
   }
-  /// In: a matrix, or a stream where `a` is a reader.
-  template <class In>
-  void forward(const T* weights, const In& x, MatrixView<T> y, const Tape& tape) const {
+  void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& tape) const
+    requires(!kReads)
+  {
+    if (!norma::active(second)) return first.forward(weights, x, y, tape.first);
+    if (!norma::active(first)) return second.forward(weights, x, y, tape.second);
     first.forward(weights, x, tape.middle, tape.first);
     second.forward(weights, MatrixView<const T>(tape.middle), y, tape.second);
   }
   void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write, T* gradients,
                 const Tape& tape) const
-    requires(!detail::IsReader<A>)
+    requires(!kReads)
   {
+    if (!norma::active(second)) return first.backward(weights, x, dy, dx, write, gradients, tape.first);
+    if (!norma::active(first)) return second.backward(weights, x, dy, dx, write, gradients, tape.second);
     second.backward(weights, MatrixView<const T>(tape.middle), dy, tape.d_middle, Write::assign, gradients, tape.second);
     first.backward(weights, x, MatrixView<const T>(tape.d_middle), dx, write, gradients, tape.first);
   }
   template <std::size_t N>
+  void forward(const T* weights, const std::array<MatrixView<const T>, N>& s, MatrixView<T> y, const Tape& tape) const
+    requires(kReads)
+  {
+    if (!norma::active(second)) return first.forward(weights, s, y, tape.first);
+    if (!norma::active(first)) return second.forward(weights, s[0], y, tape.second);
+    first.forward(weights, s, tape.middle, tape.first);
+    second.forward(weights, MatrixView<const T>(tape.middle), y, tape.second);
+  }
+  template <std::size_t N>
   void backward(const T* weights, const std::array<MatrixView<const T>, N>& s, MatrixView<const T> dy,
                 const std::array<MatrixView<T>, N>& ds, T* gradients, const Tape& tape) const
-    requires(detail::IsReader<A>)
+    requires(kReads)
   {
+    if (!norma::active(second)) return first.backward(weights, s, dy, ds, gradients, tape.first);
+    if (!norma::active(first)) return second.backward(weights, s[0], dy, ds[0], Write::add, gradients, tape.second);
     second.backward(weights, MatrixView<const T>(tape.middle), dy, tape.d_middle, Write::assign, gradients, tape.second);
     first.backward(weights, s, MatrixView<const T>(tape.d_middle), ds, gradients, tape.first);
   }
