@@ -56,9 +56,9 @@ struct Table : Entries<F...> {
   auto key(auto m) const { return with_module<slot::key>(m); }
   auto value(auto m) const { return with_module<slot::value>(m); }
   /// In place of 1 / sqrt(head_dim).
-  auto score_scale(double factor) const { return with<slot::score_scale>(factor); }
+  auto score_scale(auto factor) const { return with_number<slot::score_scale>(factor); }
   /// A learned factor for every head before the output projection, with its initial value.
-  auto head_scale(double initial) const { return with<slot::head_scale>(initial); }
+  auto head_scale(auto initial) const { return with_number<slot::head_scale>(initial); }
   /// On the heads together, before the output projection: width heads x head_dim.
   auto before_output(auto m) const { return with_module<slot::before_output>(m); }
   /// On the feed-forward's up and gate projections, before the activation: width hidden.
@@ -78,6 +78,13 @@ struct Table : Entries<F...> {
     static_assert(Reader<M, N>,
                   "norma: this slot takes a module, or a reader of as many parts as the stream has (see core/module.hpp)");
     return with<S>(m);
+  }
+  /// A number, or nothing at this role: at.only(attention, 1.0).
+  template <class S, class V>
+  auto with_number(V value) const {
+    static_assert(std::is_same_v<V, None> || std::is_convertible_v<V, double>, "norma: this slot takes a number");
+    if constexpr (std::is_same_v<V, None>) return with<S>(value);
+    else return with<S>(static_cast<double>(value));
   }
   template <class S, class V>
   auto with(V value) const {
