@@ -146,4 +146,13 @@ TEST(CheckTensor, AcceptsRowsAsOneSequence) {
   EXPECT_EQ(complaint({{0, 5}, {nullptr, 0, 6}}, {0, 5}, 6), "");
 }
 
+// A view that a caller made may contradict itself.
+TEST(CheckTensor, RowsMustFitTheShapeAndAnOutputsMayNotOverlap) {
+  float data[60];
+  EXPECT_EQ(complaint({{2, 5}, {data, 9, 6}}, {2, 5}, 6), "x has a view of 9 rows, wanted 10");
+  EXPECT_EQ(complaint({{2, 5}, {data, 10, 6, 3}}, {2, 5}, 6), "");  // reading a row twice is no fault
+  EXPECT_THROW(norma::check_tensor("y", TensorView<float>{{2, 5}, {data, 10, 6, 5}}, {2, 5}, 6), norma::Error);
+  EXPECT_NO_THROW(norma::check_tensor("y", TensorView<float>{{1, 1}, {data, 1, 6, 0}}, {1, 1}, 6));
+}
+
 }  // namespace

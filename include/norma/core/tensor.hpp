@@ -104,6 +104,11 @@ void check_tensor(const char* name, const TensorView<T>& given, Shape shape, Ind
     fail(std::string(name) + " has shape " + shape_text({given.shape.batch, given.shape.tokens, given.matrix.columns}) +
          ", wanted " + shape_text({shape.batch, shape.tokens, width}));
   if (given.matrix.data == nullptr && given.matrix.size() != 0) fail(std::string(name) + " has no memory (null)");
+  if (given.matrix.rows != shape.rows())  // of a TensorView that a caller made
+    fail(std::string(name) + " has a view of " + std::to_string(given.matrix.rows) + " rows, wanted " + std::to_string(shape.rows()));
+  if (!std::is_const_v<T> && given.matrix.rows > 1 && given.matrix.stride < given.matrix.columns)
+    fail(std::string(name) + " has rows that overlap: stride " + std::to_string(given.matrix.stride) + ", wanted at least " +
+         std::to_string(given.matrix.columns));
 }
 
 /// Whether two views touch a common byte. Of two views with different strides whose rows lie between each other's, yes.
