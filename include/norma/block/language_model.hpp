@@ -52,7 +52,7 @@ class LanguageModelCore {
         stack_(dims, {.layer = 1, .layers = layers}, layers, Span::stack, policy, norm, layout),
         head_(vocabulary.size, Kind::head, false) {
     if (vocabulary.tied) {
-      head_.tie(embedding_.weight());
+      head_.use(embedding_.weight(), RowGroups::all(vocabulary.size));
     } else {
       Layout::Level level(layout, "head");
       head_.declare(layout, dims.width);

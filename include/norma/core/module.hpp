@@ -17,6 +17,7 @@
 
 #include <concepts>
 
+#include <norma/core/call.hpp>
 #include <norma/core/parameters.hpp>
 #include <norma/core/plan.hpp>
 

@@ -68,6 +68,23 @@ inline InitialValue constant(double value) {
   return [value](Index, Index) { return value; };
 }
 
+/// The rows of a weight that belong together in a parameter that holds several: `outputs` rows, in groups of `group`, the
+/// first group at row `first`, the groups `stride` rows apart.
+struct RowGroups {
+  Index first = 0, outputs = 0, group = 0, stride = 0;
+  static constexpr RowGroups all(Index outputs) { return {0, outputs, outputs, outputs}; }
+  constexpr Index count() const { return group > 0 ? outputs / group : 0; }
+  constexpr Index row(Index output) const { return first + output / group * stride + output % group; }
+};
+
+/// One of several weights in one parameter. Its initial values are those that it would have under `name` on its own.
+struct Part {
+  std::string name;
+  Kind kind;
+  RowGroups rows;
+  double gain = 1;
+};
+
 /// Everything known about one parameter.
 struct ParameterInfo {
   std::string name;
@@ -77,6 +94,7 @@ struct ParameterInfo {
   double gain = 1;  ///< the policy's factor on what the initialiser draws
   int layer = 1;    ///< 1-based depth of its block
   int layers = 1;   ///< depth of its stack
+  std::vector<Part> parts{};  ///< of a fused weight; empty: one weight
 
   bool decays() const { return at.rows > 1 && at.columns > 1 && !contains(Kind::norm | Kind::bias | Kind::scale, kind); }
 };
@@ -112,6 +130,16 @@ class Layout {
   Parameter add(std::string_view name, Index rows, Index columns, Kind kind, InitialValue initial = {}) {
     return make(prefix_ + std::string(name), rows, columns, kind, std::move(initial));
   }
+  /// A parameter that holds several weights. A part's name is the full name that it would have on its own.
+  Parameter add_fused(std::string_view name, Index rows, Index columns, Kind kind, std::vector<Part> parts) {
+    const Parameter at = make(prefix_ + std::string(name), rows, columns, kind, {});
+    for (auto& part : parts) part.gain = gain_.of(part.kind);
+    entries_.back().parts = std::move(parts);
+    return at;
+  }
+  /// The full name of something at this level: of a random stream, say.
+  std::string full_name(std::string_view name) const { return prefix_ + std::string(name); }
+
   /// The first to ask in this scope makes the parameter, the others get the same one; their gradients add up.
   Parameter shared(Scope scope, std::string_view name, Index rows, Index columns, Kind kind, InitialValue initial = {}) {
     const std::string& level = scope == Scope::stack ? stack_ : scope == Scope::block ? block_ : prefix_;

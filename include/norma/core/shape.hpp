@@ -11,21 +11,56 @@ namespace norma::inline v0_1 {
 
 using Index = std::ptrdiff_t;
 
-/// Activations are matrices of batch x tokens rows, one row per token.
+/// Activations are matrices of batch x tokens rows, one row per token. memory_tokens: of what cross-attention reads.
 struct Shape {
-  Index batch = 1, tokens = 1;
+  Index batch = 1, tokens = 1, memory_tokens = 0;
   /// The largest Index where the product has no room: no plan accepts that many.
-  constexpr Index rows() const {
-    Index product = 0;
-    return __builtin_mul_overflow(batch, tokens, &product) ? std::numeric_limits<Index>::max() : product;
-  }
+  constexpr Index rows() const { return product(batch, tokens); }
+  constexpr Index memory_rows() const { return product(batch, memory_tokens); }
   constexpr bool operator==(const Shape&) const = default;
+
+ private:
+  static constexpr Index product(Index a, Index b) {
+    Index p = 0;
+    return __builtin_mul_overflow(a, b, &p) ? std::numeric_limits<Index>::max() : p;
+  }
 };
 
-/// Sizes of a block. width: of the stream; heads: of attention, head_dim = width / heads; hidden: inner width of the
-/// feed-forward, 4 x width unless set.
+/// How query, key and value weights are stored.
+enum class Projections {
+  separate,         ///< query.weight, key.weight, value.weight
+  fused,            ///< query_key_value.weight: all rows of query, then key, then value
+  fused_per_head    ///< query_key_value.weight: per key/value head, the rows of its query heads, then its key's, then its value's
+};
+
+/// Rotary positions (arXiv 2104.09864).
+struct Rotary {
+  static constexpr Index kWholeHead = -1;
+  Index width = 0;           ///< how much of each head turns, even; 0: none
+  double base = 10000;
+  bool interleaved = false;  ///< pairs (2i, 2i + 1), as in the paper; else (i, i + width / 2), as in LLaMA
+};
+
+/// Rates of what is dropped in training, each 0 to 1.
+struct DropRates {
+  double branch = 0;        ///< elements of a branch before its join
+  double attention = 0;     ///< attention weights
+  double hidden = 0;        ///< elements of the feed-forward after the activation
+  double path = 0;          ///< a whole branch of a sequence
+  bool path_rises = false;  ///< from 0 in the first block to `path` in the last
+};
+
+/// Sizes and options of a block. Zero means the usual: hidden 4 x width, kv_heads = heads, head_dim = width / heads.
 struct Dimensions {
   Index width = 0, heads = 1, hidden = 0;
+  Index kv_heads = 0;        ///< fewer than heads: grouped-query attention; 1: multi-query
+  Index head_dim = 0;
+  bool attention_bias = true, feed_forward_bias = true;
+  double score_scale = 0;    ///< in place of 1 / sqrt(head_dim); a policy's entry comes before
+  Projections projections = Projections::separate;
+  bool packed_gate = false;  ///< gated feed-forward: gate_up.weight, the gate's rows first
+  Rotary rotary{};           ///< of self-attention
+  DropRates dropout{};
 };
 
 /// Which stack a block belongs to, for policies whose constants differ (DeepNorm).
@@ -36,17 +71,6 @@ struct Depth {
   int layer = 1, layers = 1;
   Side side = Side::single;
   int encoder_layers = 0, decoder_layers = 0;
-};
-
-/// What varies by call. Forward records it in the workspace and backward uses the same.
-struct Call {
-  bool causal = false;  ///< a token sees itself and earlier tokens only
-};
-
-/// One pass as the modules see it.
-struct Pass {
-  Shape shape;
-  Call call;
 };
 
 enum class Mode { training, inference };

@@ -56,6 +56,21 @@ inline std::string shape_text(std::initializer_list<Index> sizes) {
 
 }  // namespace detail
 
+namespace detail {
+template <class E>
+struct ScalarOfTensor {
+  using Type = std::remove_cv_t<std::remove_pointer_t<decltype(std::declval<E&>().data())>>;
+};
+template <class T>
+struct ScalarOfTensor<TensorView<T>> {
+  using Type = std::remove_cv_t<T>;
+};
+}  // namespace detail
+
+/// The scalar type of whatever tensor_view takes.
+template <class E>
+using TensorScalar = typename detail::ScalarOfTensor<std::remove_cvref_t<E>>::Type;
+
 /// View of an Eigen object. T is const for inputs. Needs a row-major tensor of rank 2 or 3, or a row-major matrix.
 template <class T, class E>
 TensorView<T> tensor_view(E& e) {

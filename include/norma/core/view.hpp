@@ -25,6 +25,9 @@ struct MatrixView {
   /// `count` rows from row `first` on.
   constexpr MatrixView middle_rows(Index first, Index count) const { return {row(first), count, columns, stride}; }
 
+  /// `count` columns from column `first` on.
+  constexpr MatrixView middle_columns(Index first, Index count) const { return {data + first, rows, count, stride}; }
+
   constexpr operator MatrixView<const T>() const
     requires(!std::is_const_v<T>)
   {

@@ -48,16 +48,59 @@ struct Normal {
   double draw(const ParameterInfo&, const Rng& rng, std::uint64_t i) const { return std * rng.normal(i); }
 };
 
+/// Normal with std gain * sqrt(2 / fan_in) (He et al., arXiv 1502.01852, equation 10).
+struct KaimingNormal {
+  double draw(const ParameterInfo& p, const Rng& rng, std::uint64_t i) const {
+    return std::sqrt(2.0 / static_cast<double>(p.at.columns)) * rng.normal(i);
+  }
+};
+
+/// Uniform in +-sqrt(6 / fan_in) (the same variance).
+struct KaimingUniform {
+  double draw(const ParameterInfo& p, const Rng& rng, std::uint64_t i) const {
+    return std::sqrt(6.0 / static_cast<double>(p.at.columns)) * (2 * rng.uniform(i) - 1);
+  }
+};
+
+/// Another scheme's values times a factor.
+template <class Scheme = XavierNormal>
+struct Small {
+  double factor = 0.1;
+  Scheme scheme{};
+  double draw(const ParameterInfo& p, const Rng& rng, std::uint64_t i) const { return factor * scheme.draw(p, rng, i); }
+};
+
+/// Another scheme's values times 1 / sqrt(layer), layer from 1 (Zhang, Titov and Sennrich, DS-Init, arXiv 1908.11365, eq. 7).
+template <class Scheme = XavierUniform>
+struct DepthScaled {
+  Scheme scheme{};
+  double draw(const ParameterInfo& p, const Rng& rng, std::uint64_t i) const {
+    return scheme.draw(p, rng, i) / std::sqrt(static_cast<double>(p.layer));
+  }
+};
+
 template <class T, class Scheme>
 Parameters<T> initialize(const std::shared_ptr<const Layout>& layout, const Rng& rng, const Scheme& scheme) {
   Parameters<T> weights(layout);
   weights.for_each_parameter([&](const ParameterInfo& info, auto map) {
-    const Rng stream = rng.stream(info.name);
-    for (Index r = 0; r < info.at.rows; ++r)
-      for (Index c = 0; c < info.at.columns; ++c) {
-        const auto i = static_cast<std::uint64_t>(r * info.at.columns + c);
-        map(r, c) = static_cast<T>(info.initial ? info.initial(r, c) : info.gain * scheme.draw(info, stream, i));
-      }
+    const auto fill = [&](const ParameterInfo& part, RowGroups rows) {
+      const Rng stream = rng.stream(part.name);
+      for (Index r = 0; r < rows.outputs; ++r)
+        for (Index c = 0; c < part.at.columns; ++c) {
+          const auto i = static_cast<std::uint64_t>(r * part.at.columns + c);
+          map(rows.row(r), c) = static_cast<T>(part.initial ? part.initial(r, c) : part.gain * scheme.draw(part, stream, i));
+        }
+    };
+    if (info.parts.empty()) fill(info, RowGroups::all(info.at.rows));
+    // A part draws what it would draw as a weight of its own: the same fan, the same gain, the same stream.
+    for (const Part& part : info.parts) {
+      ParameterInfo alone = info;
+      alone.name = part.name;
+      alone.kind = part.kind;
+      alone.gain = part.gain;
+      alone.at.rows = part.rows.outputs;
+      fill(alone, part.rows);
+    }
   });
   return weights;
 }

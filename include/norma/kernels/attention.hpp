@@ -3,28 +3,46 @@
 // Forward keeps a running maximum and sum (Milakov and Gimelshein, arXiv 1805.02867) and one log-sum-exp per row; backward
 // recomputes the weights from it (Dao et al., arXiv 2205.14135, algorithm 4).
 //
-//   s_j = scale q . k_j,   p_j = exp(s_j - lse),   o = sum_j p_j v_j
-//   dv_j += p_j do,   ds_j = p_j (do . v_j - do . o),   dq = scale sum_j ds_j k_j,   dk_j += scale ds_j q
+//   s_j = scale q . k_j + bias_j,   p_j = exp(s_j - lse),   o = sum_j m_j p_j v_j      m: dropout's factor, else 1
+//   dv_j += m_j p_j do,   ds_j = p_j (m_j do . v_j - do . o),   dq = scale sum_j ds_j k_j,   dk_j += scale ds_j q
+//
+// A masked key is never read. A query that sees no key gives zeros, and zero gradients. Query heads share the key and value
+// heads in groups of heads / kv_heads (Ainslie et al., arXiv 2305.13245): query head h reads kv head h * kv_heads / heads.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
-#include <norma/core/view.hpp>
+#include <norma/core/call.hpp>
+#include <norma/kernels/dropout.hpp>
 #include <norma/kernels/simd.hpp>
 #include <norma/kernels/softmax.hpp>
 
 namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
 
-/// queries and keys are tokens per sequence; matrices are [batch x tokens, heads x head_dim].
-struct AttentionShape {
-  Index batch, queries, keys, heads, head_dim;
-  double scale;  ///< of the scores
-  bool causal;   ///< the last query sees every key (bottom-right)
+/// queries and keys are tokens per sequence. q, o: [batch x queries, heads x head_dim]; k, v: [batch x keys, kv_heads x head_dim].
+template <class T>
+struct AttentionProblem {
+  Index batch, queries, keys, heads, kv_heads, head_dim;
+  double scale;                         ///< of the scores
+  bool causal = false;
+  Align align = Align::bottom_right;
+  const Index* key_lengths = nullptr;   ///< [batch], or null
+  AttentionMap<bool> keep{};
+  AttentionMap<T> bias{};
+  Dropout dropout{};
 
-  /// How many keys, from the first on, this query may see.
-  Index visible(Index query) const { return causal ? std::clamp<Index>(query + 1 + keys - queries, 0, keys) : keys; }
+  /// How many keys, from the first on, this query may see by position and length.
+  Index visible(Index b, Index query) const {
+    Index n = keys;
+    if (causal) n = std::clamp<Index>(align == Align::bottom_right ? query + 1 + keys - queries : query + 1, 0, keys);
+    return key_lengths != nullptr ? std::min(n, key_lengths[b]) : n;
+  }
+  double dropout_factor(Index b, Index h, Index query, Index key) const {
+    return dropout.factor(((b * heads + h) * queries + query) * keys + key);
+  }
 };
 
 namespace detail {
@@ -46,78 +64,113 @@ NORMA_INLINE void accumulate(T s, const T* x, T* y, Index n) {
   });
 }
 
-inline constexpr Index kKeyBlock = 64;  // scores held at a time; on the stack, and a loop long enough to pipeline
+inline constexpr Index kKeyBlock = 64;  // scores held at a time: a bit each in a word says which keys are seen
 
-/// One query against its keys, first to last. Keys and values are `stride` apart. Returns the log-sum-exp.
+/// One query and head: the scores against keys [first, first + count) that it may see, packed together at the front of s, with
+/// their places in `at`. Returns how many. The only place that knows about masks.
 template <class T>
-T attend(const T* q, const T* k, const T* v, Index key_stride, Index value_stride, Index keys, Index n, T scale, T* o) {
-  T maximum = -std::numeric_limits<T>::infinity(), s[kKeyBlock];
-  double sum = 0;
-  std::fill_n(o, n, T(0));
-  for (Index j0 = 0; j0 < keys; j0 += kKeyBlock) {
-    const Index count = std::min(kKeyBlock, keys - j0);
-    for (Index j = 0; j < count; ++j) s[j] = scale * dot(q, k + (j0 + j) * key_stride, n);
-    const T highest = row_maximum(s, count);
-    if (!(highest <= maximum)) {  // also when NaN: it must come through
-      const T shrink = std::exp(maximum - highest);  // zero the first time
-      for (Index i = 0; i < n; ++i) o[i] *= shrink;
-      sum *= static_cast<double>(shrink);
-      maximum = highest;
-    }
-    if (maximum == -std::numeric_limits<T>::infinity()) continue;
-    sum += exponentials(s, count, maximum);
-    for (Index j = 0; j < count; ++j) accumulate(s[j], v + (j0 + j) * value_stride, o, n);
+NORMA_INLINE Index scores(const AttentionProblem<T>& a, Index b, Index h, Index query, const T* q, const T* keys, Index key_stride,
+                          Index first, Index count, T* s, Index* at) {
+  const bool* keep = a.keep.data != nullptr ? a.keep.row(b, h, query) : nullptr;
+  const T* bias = a.bias.data != nullptr ? a.bias.row(b, h, query) : nullptr;
+  const T scale = static_cast<T>(a.scale);
+  Index seen = 0;
+  for (Index j = first; j < first + count; ++j) {
+    if (keep != nullptr && !keep[j]) continue;
+    if (bias != nullptr && simd::is_minus_infinity(bias[j])) continue;
+    const T product = scale * dot(q, keys + j * key_stride, a.head_dim);
+    s[seen] = bias != nullptr ? product + bias[j] : product;
+    at[seen++] = j;
   }
-  if (sum == 0) return -std::numeric_limits<T>::infinity();  // no key to see: zeros
-  const T normalize = static_cast<T>(1 / sum);
-  for (Index i = 0; i < n; ++i) o[i] *= normalize;
-  return maximum + static_cast<T>(std::log(sum));
+  return seen;
 }
 
 }  // namespace detail
 
-/// o and lse from q, k, v. lse: one value per query and head, [batch x queries, heads].
+/// o and log_sums from q, k, v. log_sums: one value per query and head, [batch x queries, heads].
 template <class T>
-void attention_forward(const AttentionShape& a, MatrixView<const T> q, MatrixView<const T> k, MatrixView<const T> v,
-                       MatrixView<T> o, MatrixView<T> lse) noexcept {
+void attention_forward(const AttentionProblem<T>& a, MatrixView<const T> q, MatrixView<const T> k, MatrixView<const T> v,
+                       MatrixView<T> o, MatrixView<T> log_sums) noexcept {
+  using namespace detail;
+  const Index n = a.head_dim;
   for (Index b = 0; b < a.batch; ++b)
-    for (Index h = 0; h < a.heads; ++h)
+    for (Index h = 0; h < a.heads; ++h) {
+      const Index kv = h * a.kv_heads / a.heads * n;
+      const T *keys = k.row(b * a.keys) + kv, *values = v.row(b * a.keys) + kv;
       for (Index i = 0; i < a.queries; ++i) {
-        const Index row = b * a.queries + i, at = h * a.head_dim;
-        lse.row(row)[h] = detail::attend(q.row(row) + at, k.row(b * a.keys) + at, v.row(b * a.keys) + at, k.stride, v.stride,
-                                         a.visible(i), a.head_dim, static_cast<T>(a.scale), o.row(row) + at);
+        const Index row = b * a.queries + i;
+        const T* query = q.row(row) + h * n;
+        T* out = o.row(row) + h * n;
+        T s[kKeyBlock], maximum = T(0);
+        Index at[kKeyBlock];
+        double sum = 0;
+        bool any = false;
+        std::fill_n(out, n, T(0));
+        const Index visible = a.visible(b, i);
+        for (Index first = 0; first < visible; first += kKeyBlock) {
+          const Index seen = scores(a, b, h, i, query, keys, k.stride, first, std::min(kKeyBlock, visible - first), s, at);
+          if (seen == 0) continue;
+          const T highest = row_maximum(s, seen);
+          if (!any) {
+            maximum = highest;
+            any = true;
+          } else if (!(highest <= maximum)) {  // also when NaN: it must come through
+            const T shrink = std::exp(maximum - highest);
+            for (Index c = 0; c < n; ++c) out[c] *= shrink;
+            sum *= static_cast<double>(shrink);
+            maximum = highest;
+          }
+          sum += exponentials(s, seen, maximum);
+          for (Index j = 0; j < seen; ++j) {
+            if (a.dropout.acts()) s[j] *= static_cast<T>(a.dropout_factor(b, h, i, at[j]));
+            accumulate(s[j], values + at[j] * v.stride, out, n);
+          }
+        }
+        // A query that sees no key stays zero; backward finds that out again from the masks.
+        log_sums.row(row)[h] = any ? maximum + static_cast<T>(std::log(sum)) : T(0);
+        const T normalize = any ? static_cast<T>(1 / sum) : T(0);
+        if (any)
+          for (Index c = 0; c < n; ++c) out[c] *= normalize;
       }
+    }
 }
 
 /// dq, dk, dv (assigned) from d_o and what forward kept. None of the outputs overlaps an input.
 template <class T>
-void attention_backward(const AttentionShape& a, MatrixView<const T> q, MatrixView<const T> k, MatrixView<const T> v,
-                        MatrixView<const T> o, MatrixView<const T> lse, MatrixView<const T> d_o, MatrixView<T> dq,
+void attention_backward(const AttentionProblem<T>& a, MatrixView<const T> q, MatrixView<const T> k, MatrixView<const T> v,
+                        MatrixView<const T> o, MatrixView<const T> log_sums, MatrixView<const T> d_o, MatrixView<T> dq,
                         MatrixView<T> dk, MatrixView<T> dv) noexcept {
+  using namespace detail;
   const Index n = a.head_dim;
   const T scale = static_cast<T>(a.scale);
+  for (Index r = 0; r < dk.rows; ++r) {
+    std::fill_n(dk.row(r), dk.columns, T(0));
+    std::fill_n(dv.row(r), dv.columns, T(0));
+  }
   for (Index b = 0; b < a.batch; ++b)
     for (Index h = 0; h < a.heads; ++h) {
-      const Index at = h * n, first = b * a.keys;
-      for (Index j = 0; j < a.keys; ++j) {
-        std::fill_n(dk.row(first + j) + at, n, T(0));
-        std::fill_n(dv.row(first + j) + at, n, T(0));
-      }
+      const Index kv = h * a.kv_heads / a.heads * n, first_key = b * a.keys;
       for (Index i = 0; i < a.queries; ++i) {
         const Index row = b * a.queries + i;
-        const T *query = q.row(row) + at, *d_out = d_o.row(row) + at;
-        T* d_query = dq.row(row) + at;
+        const T *query = q.row(row) + h * n, *d_out = d_o.row(row) + h * n;
+        T* d_query = dq.row(row) + h * n;
         std::fill_n(d_query, n, T(0));
-        const T log_sum = lse.row(row)[h];
-        if (log_sum == -std::numeric_limits<T>::infinity()) continue;
-        const T inner = detail::dot(d_out, o.row(row) + at, n);
-        for (Index j = 0; j < a.visible(i); ++j) {
-          const T *key = k.row(first + j) + at, *value = v.row(first + j) + at;
-          const T p = std::exp(scale * detail::dot(query, key, n) - log_sum);
-          const T ds = scale * p * (detail::dot(d_out, value, n) - inner);
-          detail::accumulate(p, d_out, dv.row(first + j) + at, n);
-          detail::accumulate(ds, key, d_query, n);
-          detail::accumulate(ds, query, dk.row(first + j) + at, n);
+        const T log_sum = log_sums.row(row)[h], inner = dot(d_out, o.row(row) + h * n, n);
+        T s[kKeyBlock];
+        Index at[kKeyBlock];
+        const Index visible = a.visible(b, i);
+        for (Index first = 0; first < visible; first += kKeyBlock) {
+          const Index seen = scores(a, b, h, i, query, k.row(first_key) + kv, k.stride, first, std::min(kKeyBlock, visible - first), s, at);
+          for (Index j = 0; j < seen; ++j) {
+            const Index key_row = first_key + at[j];
+            const T *key = k.row(key_row) + kv, *value = v.row(key_row) + kv;
+            const T m = a.dropout.acts() ? static_cast<T>(a.dropout_factor(b, h, i, at[j])) : T(1);
+            const T p = std::exp(s[j] - log_sum);
+            const T ds = scale * p * (m * dot(d_out, value, n) - inner);
+            accumulate(m * p, d_out, dv.row(key_row) + kv, n);
+            accumulate(ds, key, d_query, n);
+            accumulate(ds, query, dk.row(key_row) + kv, n);
+          }
         }
       }
     }

@@ -54,9 +54,9 @@ template <class T>
 void broadcast_row(const T* row, MatrixView<T> y) noexcept {
   for (Index r = 0; r < y.rows; ++r) std::copy_n(row, y.columns, y.row(r));
 }
-/// gradient += sum of the rows of x.
+/// The sums of the columns of x, left in sums.total.
 template <class T>
-void add_column_sums(MatrixView<const T> x, T* gradient, ColumnSums<T> sums) noexcept {
+void column_sums(MatrixView<const T> x, ColumnSums<T> sums) noexcept {
   sums.begin();
   const MatrixView<T> partial{sums.partial, 1, x.columns};
   for (Index r = 0; r < x.rows; ++r) {
@@ -64,7 +64,6 @@ void add_column_sums(MatrixView<const T> x, T* gradient, ColumnSums<T> sums) noe
     sums.end_row(r);
   }
   sums.flush();
-  sums.add_to(gradient, 0, x.columns);
 }
 /// Sum over all elements of a b, rows in double.
 template <class T>

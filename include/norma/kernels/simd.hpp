@@ -253,6 +253,10 @@ struct WideSum<float> {
 #endif
 };
 
+/// Minus infinity, on the bits for the same reason.
+NORMA_INLINE bool is_minus_infinity(float a) { return std::bit_cast<std::uint32_t>(a) == 0xFF800000u; }
+NORMA_INLINE bool is_minus_infinity(double a) { return std::bit_cast<std::uint64_t>(a) == 0xFFF0000000000000u; }
+
 /// Finiteness on the bits, which -ffast-math cannot assume away.
 NORMA_INLINE bool is_finite(double a) {
   return (std::bit_cast<std::uint64_t>(a) & 0x7FF0000000000000u) != 0x7FF0000000000000u;

@@ -13,11 +13,11 @@
 
 namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
 
-/// Largest value of a row, minus infinity when empty. NaN wins.
+/// Largest value of a row that is not empty. NaN wins.
 template <class T>
 NORMA_INLINE T row_maximum(const T* s, Index n) {
-  T m = -std::numeric_limits<T>::infinity();
-  for (Index i = 0; i < n; ++i) m = s[i] <= m ? m : s[i];
+  T m = s[0];
+  for (Index i = 1; i < n; ++i) m = s[i] <= m ? m : s[i];
   return m;
 }
 
@@ -35,8 +35,8 @@ NORMA_INLINE double exponentials(T* s, Index n, T shift) {
 /// Softmax of a row, in place. A row of nothing but minus infinity gives zeros. Returns the log of the sum of exponentials.
 template <class T>
 T softmax(T* s, Index n) noexcept {
-  const T m = row_maximum(s, n);
-  if (m == -std::numeric_limits<T>::infinity()) {
+  const T m = n > 0 ? row_maximum(s, n) : -std::numeric_limits<T>::infinity();
+  if (simd::is_minus_infinity(m)) {
     for (Index i = 0; i < n; ++i) s[i] = T(0);
     return m;
   }

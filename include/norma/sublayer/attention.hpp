@@ -2,22 +2,27 @@
 #pragma once
 
 #include <cmath>
+#include <string>
 
 #include <norma/core/entries.hpp>
 #include <norma/kernels/attention.hpp>
+#include <norma/kernels/rotary.hpp>
 #include <norma/sublayer/linear.hpp>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
-/// Multi-head self-attention (Vaswani et al., arXiv 1706.03762, section 3.2.2), causal when the Call says so.
+/// Multi-head attention (Vaswani et al., arXiv 1706.03762, section 3.2.2) of x on itself, or of x on the call's memory.
 ///
-///   q, k, v = x W_q^T + b_q, x W_k^T + b_k, x W_v^T + b_v
-///   y = concat_h(softmax(q_h k_h^T / sqrt(head_dim)) v_h) W_o^T + b_o
+///   q = x W_q^T + b_q,  k, v = m W_k^T + b_k, m W_v^T + b_v        m: x, or the memory
+///   y = concat_h(softmax(scale q_h k_g^T + bias) v_g) W_o^T + b_o  g: the key/value head of query head h
 ///
-/// Parameters: query, key, value, output, each weight [width, width] and bias [width]. Memory is linear in tokens.
-/// `Inner` holds what the policy puts inside: see `takes`.
-template <class T, class Inner = Entries<>>
-class Attention {
+/// Self-attention turns q and k by their positions if dims.rotary says so, and takes causal, lengths, keep, bias and positions
+/// from the Call; cross-attention takes memory, memory_lengths, memory_keep and memory_bias. Memory is linear in tokens.
+///
+/// Parameters, weight [out, in] and bias [out] each: query [heads x head_dim, width], key and value [kv_heads x head_dim, width],
+/// output [width, heads x head_dim]; or query_key_value in one, see Projections. `Inner` holds what the policy puts inside.
+template <class T, class Inner, bool kCross>
+class MultiHeadAttention {
   template <class S>
   using Entry = decltype(std::declval<Inner>().template get<S>(None{}));
   using QueryEntry = Entry<slot::query>;
@@ -33,8 +38,11 @@ class Attention {
 
   /// q, k, v, o: as projected and as attended. Where an entry is empty, the second name is the first's view.
   struct Tape {
-    kernels::AttentionShape shape;
-    MatrixView<T> q, k, v, q_in, k_in, v_in, o, o_scaled, o_out, lse;
+    kernels::AttentionProblem<T> problem;
+    const Index* positions;
+    MatrixView<const T> memory;
+    MatrixView<T> d_memory;
+    MatrixView<T> q, k, v, q_in, k_in, v_in, o, o_scaled, o_out, log_sums, cosines, sines;
     MatrixView<T> dq, dk, dv, d_o;
     typename Linear<T>::Tape query, key, value, output;
     typename QueryEntry::Tape query_entry;
@@ -43,21 +51,25 @@ class Attention {
     typename OutputEntry::Tape output_entry;
   };
 
-  Attention(const Dimensions& dims, const Inner& entries)
+  MultiHeadAttention(const Dimensions& dims, const Inner& entries)
       : heads_(dims.heads),
-        query_(dims.width, Kind::query),
-        key_(dims.width, Kind::key),
-        value_(dims.width, Kind::value),
-        output_(dims.width, Kind::output),
+        kv_heads_(dims.kv_heads > 0 ? dims.kv_heads : dims.heads),
+        head_dim_(checked_head_dim(dims)),
+        rotary_(kCross ? Rotary{} : checked_rotary(dims.rotary, head_dim_)),
+        projections_(dims.projections),
+        bias_(dims.attention_bias),
+        query_(heads_ * head_dim_, Kind::query, bias_),
+        key_(kv_heads_ * head_dim_, Kind::key, bias_),
+        value_(kv_heads_ * head_dim_, Kind::value, bias_),
+        output_(dims.width, Kind::output, bias_),
         query_entry_(entries.template get<slot::query>(None{})),
         key_entry_(entries.template get<slot::key>(None{})),
         value_entry_(entries.template get<slot::value>(None{})),
         output_entry_(entries.template get<slot::before_output>(None{})),
-        head_scale_initial_(entries.template get<slot::head_scale>(1.0)) {
-    if (heads_ <= 0 || dims.width % heads_ != 0)
-      fail("attention: " + std::to_string(heads_) + " heads do not divide width " + std::to_string(dims.width));
-    head_dim_ = dims.width / heads_;
-    score_scale_ = entries.template get<slot::score_scale>(1 / std::sqrt(static_cast<double>(head_dim_)));
+        head_scale_initial_(entries.template get<slot::head_scale>(1.0)),
+        dropout_rate_(dims.dropout.attention) {
+    const double usual = dims.score_scale != 0 ? dims.score_scale : 1 / std::sqrt(static_cast<double>(head_dim_));
+    score_scale_ = entries.template get<slot::score_scale>(usual);
   }
 
   void declare(Layout& layout, Index width) {
@@ -65,56 +77,96 @@ class Attention {
       Layout::Level level(layout, name);
       module.declare(layout, w);
     };
-    declare("query", query_, width);
-    declare("key", key_, width);
-    declare("value", value_, width);
+    if (projections_ == Projections::separate || kCross) {
+      declare("query", query_, width);
+      declare("key", key_, width);
+      declare("value", value_, width);
+    } else {
+      declare_fused(layout, width);
+    }
     declare("query_entry", query_entry_, head_dim_);
     declare("key_entry", key_entry_, head_dim_);
     declare("value_entry", value_entry_, head_dim_);
     if constexpr (kHeadScale) head_scale_ = layout.add("head_scale", 1, heads_, Kind::scale, constant(head_scale_initial_));
-    declare("before_output", output_entry_, width);
-    declare("output", output_, width);
+    declare("before_output", output_entry_, heads_ * head_dim_);
+    declare("output", output_, heads_ * head_dim_);
+    dropout_name_ = layout.full_name("dropout");
   }
 
   Tape plan(Plan& p, const Pass& pass) const {
-    const Index rows = pass.shape.rows(), width = heads_ * head_dim_;
+    const Call& call = pass.call;
+    const Shape& shape = pass.shape;
+    const Pass key_pass{{shape.batch, kCross ? shape.memory_tokens : shape.tokens}, call};
+    const Index rows = shape.rows(), key_rows = key_pass.shape.rows(), width = heads_ * head_dim_, kv_width = kv_heads_ * head_dim_;
     Tape t{};
-    t.shape = {pass.shape.batch, pass.shape.tokens, pass.shape.tokens, heads_, head_dim_, score_scale_, pass.call.causal};
-    const auto keep = [&] { return p.keep<T>(rows, width); };
-    t.q = t.q_in = keep();
-    t.k = t.k_in = keep();
-    t.v = t.v_in = keep();
-    t.o = t.o_scaled = keep();
+    t.problem = {shape.batch, shape.tokens, key_pass.shape.tokens, heads_, kv_heads_, head_dim_, score_scale_};
+    if constexpr (kCross) {
+      t.memory = call.memory.as<T>().matrix;
+      t.d_memory = {static_cast<T*>(pass.d_memory), key_rows, t.memory.columns};
+      t.problem.key_lengths = call.memory_lengths.data();
+      t.problem.keep = call.memory_keep;
+      t.problem.bias = call.memory_bias.as<T>();
+    } else {
+      t.problem.causal = call.causal;
+      t.problem.align = call.align;
+      t.problem.key_lengths = call.lengths.data();
+      t.problem.keep = call.keep;
+      t.problem.bias = call.bias.as<T>();
+    }
+    if (call.training && dropout_rate_ > 0)
+      t.problem.dropout = {dropout_rate_, Rng(call.seed).stream(dropout_name_).substream(call.step)};
+
+    t.q = t.q_in = p.keep<T>(rows, width);
+    t.k = t.k_in = p.keep<T>(key_rows, kv_width);
+    t.v = t.v_in = p.keep<T>(key_rows, kv_width);
+    t.o = t.o_scaled = p.keep<T>(rows, width);
     if (active(query_entry_)) t.q_in = p.keep_if<T>(QueryEntry::needs_x, rows, width);
-    if (active(key_entry_)) t.k_in = p.keep_if<T>(KeyEntry::needs_x, rows, width);
-    if (active(value_entry_)) t.v_in = p.keep_if<T>(ValueEntry::needs_x, rows, width);
-    if constexpr (kHeadScale) t.o_scaled = keep();
-    t.o_out = active(output_entry_) ? keep() : t.o_scaled;
-    t.lse = p.keep<T>(rows, heads_);
-    for (auto* d : {&t.dq, &t.dk, &t.dv, &t.d_o}) *d = p.gradient<T>(rows, width);
+    if (active(key_entry_)) t.k_in = p.keep_if<T>(KeyEntry::needs_x, key_rows, kv_width);
+    if (active(value_entry_)) t.v_in = p.keep_if<T>(ValueEntry::needs_x, key_rows, kv_width);
+    if constexpr (kHeadScale) t.o_scaled = p.keep<T>(rows, width);
+    t.o_out = active(output_entry_) ? p.keep<T>(rows, width) : t.o_scaled;
+    t.log_sums = p.keep<T>(rows, heads_);
+    if (rotary_.width > 0) {
+      // Without positions of its own, every sequence turns alike.
+      const bool per_row = static_cast<Index>(call.positions.size()) == rows;
+      const Index angles = per_row ? rows : shape.tokens;
+      t.positions = call.positions.data();
+      t.cosines = p.keep<T>(angles, rotary_.width / 2);
+      t.sines = p.keep<T>(angles, rotary_.width / 2);
+    }
+    t.dq = p.gradient<T>(rows, width);
+    t.dk = p.gradient<T>(key_rows, kv_width);
+    t.dv = p.gradient<T>(key_rows, kv_width);
+    t.d_o = p.gradient<T>(rows, width);
     t.query = p.child(query_, pass);
-    t.key = p.child(key_, pass);
-    t.value = p.child(value_, pass);
-    const Pass per_head{{pass.shape.batch, pass.shape.tokens * heads_}, pass.call};
-    t.query_entry = p.child(query_entry_, per_head);
-    t.key_entry = p.child(key_entry_, per_head);
-    t.value_entry = p.child(value_entry_, per_head);
+    t.key = p.child(key_, key_pass);
+    t.value = p.child(value_, key_pass);
+    const auto per_head = [](const Pass& q, Index heads) { return Pass{{q.shape.batch, q.shape.tokens * heads}, q.call}; };
+    t.query_entry = p.child(query_entry_, per_head(pass, heads_));
+    t.key_entry = p.child(key_entry_, per_head(key_pass, kv_heads_));
+    t.value_entry = p.child(value_entry_, per_head(key_pass, kv_heads_));
     t.output_entry = p.child(output_entry_, pass);
     t.output = p.child(output_, pass);
     return t;
   }
 
   void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& t) const {
+    const MatrixView<const T> source = kCross ? t.memory : x;
     query_.forward(weights, x, t.q_in, t.query);
-    key_.forward(weights, x, t.k_in, t.key);
-    value_.forward(weights, x, t.v_in, t.value);
+    key_.forward(weights, source, t.k_in, t.key);
+    value_.forward(weights, source, t.v_in, t.value);
     const auto run = [&](const auto& entry, MatrixView<T> in, MatrixView<T> out, const auto& tape) {
       if (active(entry)) entry.forward(weights, MatrixView<const T>(in), out, tape);
     };
     run(query_entry_, per_head(t.q_in), per_head(t.q), t.query_entry);
     run(key_entry_, per_head(t.k_in), per_head(t.k), t.key_entry);
     run(value_entry_, per_head(t.v_in), per_head(t.v), t.value_entry);
-    kernels::attention_forward<T>(t.shape, t.q, t.k, t.v, t.o, t.lse);
+    if (rotary_.width > 0) {
+      kernels::rotary_angles(t.positions, rotary_.base, t.cosines, t.sines);
+      turn(t.q, t, 1);
+      turn(t.k, t, 1);
+    }
+    kernels::attention_forward<T>(t.problem, t.q, t.k, t.v, t.o, t.log_sums);
     if constexpr (kHeadScale) scale_heads(head_scale_.in(weights).data, t.o, t.o_scaled);
     run(output_entry_, t.o_scaled, t.o_out, t.output_entry);
     output_.forward(weights, t.o_out, y, t.output);
@@ -129,33 +181,83 @@ class Attention {
     output_.backward(weights, t.o_out, dy, t.d_o, Write::assign, gradients, t.output);
     run(output_entry_, t.o_scaled, t.d_o, t.output_entry);
     if constexpr (kHeadScale) scale_heads_backward(head_scale_.in(weights).data, t.o, t.d_o, head_scale_.in(gradients).data);
-    kernels::attention_backward<T>(t.shape, t.q, t.k, t.v, t.o, t.lse, t.d_o, t.dq, t.dk, t.dv);
+    kernels::attention_backward<T>(t.problem, t.q, t.k, t.v, t.o, t.log_sums, t.d_o, t.dq, t.dk, t.dv);
+    if (rotary_.width > 0) {
+      turn(t.dq, t, -1);
+      turn(t.dk, t, -1);
+    }
     run(query_entry_, per_head(t.q_in), per_head(t.dq), t.query_entry);
     run(key_entry_, per_head(t.k_in), per_head(t.dk), t.key_entry);
     run(value_entry_, per_head(t.v_in), per_head(t.dv), t.value_entry);
     query_.backward(weights, x, t.dq, dx, write, gradients, t.query);
-    key_.backward(weights, x, t.dk, dx, Write::add, gradients, t.key);
-    value_.backward(weights, x, t.dv, dx, Write::add, gradients, t.value);
+    const MatrixView<const T> source = kCross ? t.memory : x;
+    const MatrixView<T> d_source = kCross ? t.d_memory : dx;
+    key_.backward(weights, source, t.dk, d_source, Write::add, gradients, t.key);
+    value_.backward(weights, source, t.dv, d_source, Write::add, gradients, t.value);
   }
 
  private:
-  /// The same memory with one row per token and head.
-  MatrixView<T> per_head(MatrixView<T> m) const { return {m.data, m.rows * heads_, head_dim_}; }
+  static Index checked_head_dim(const Dimensions& dims) {
+    const Index kv_heads = dims.kv_heads > 0 ? dims.kv_heads : dims.heads;
+    if (dims.heads <= 0 || dims.kv_heads < 0 || dims.heads % kv_heads != 0)
+      fail("attention: " + std::to_string(kv_heads) + " key/value heads do not divide " + std::to_string(dims.heads) + " heads");
+    if (dims.head_dim < 0) fail("attention: head_dim is " + std::to_string(dims.head_dim));
+    if (dims.head_dim > 0) return dims.head_dim;
+    if (dims.width % dims.heads != 0)
+      fail("attention: " + std::to_string(dims.heads) + " heads do not divide width " + std::to_string(dims.width) +
+           "; set head_dim");
+    return dims.width / dims.heads;
+  }
+  static Rotary checked_rotary(Rotary rotary, Index head_dim) {
+    if (rotary.width == Rotary::kWholeHead) rotary.width = head_dim;
+    if (rotary.width % 2 != 0 || rotary.width < 0 || rotary.width > head_dim)
+      fail("attention: rotary width " + std::to_string(rotary.width) + ", wanted an even number up to head_dim " +
+           std::to_string(head_dim));
+    return rotary;
+  }
 
+  void declare_fused(Layout& layout, Index width) {
+    const Index q = heads_ * head_dim_, kv = kv_heads_ * head_dim_, rows = q + 2 * kv;
+    RowGroups query{0, q, q, q}, key{q, kv, kv, kv}, value{q + kv, kv, kv, kv};
+    if (projections_ == Projections::fused_per_head) {
+      const Index group = q / kv_heads_, stride = rows / kv_heads_;
+      query = {0, q, group, stride};
+      key = {group, kv, head_dim_, stride};
+      value = {group + head_dim_, kv, head_dim_, stride};
+    }
+    const Parameter weight = layout.add_fused("query_key_value.weight", rows, width, Kind::query | Kind::key | Kind::value,
+                                              {{layout.full_name("query.weight"), Kind::query, query},
+                                               {layout.full_name("key.weight"), Kind::key, key},
+                                               {layout.full_name("value.weight"), Kind::value, value}});
+    Parameter bias;
+    if (bias_) bias = layout.add("query_key_value.bias", 1, rows, Kind::bias, constant(0));
+    query_.use(weight, query, bias_ ? &bias : nullptr);
+    key_.use(weight, key, bias_ ? &bias : nullptr);
+    value_.use(weight, value, bias_ ? &bias : nullptr);
+  }
+
+  /// The same memory with one row per token and head.
+  MatrixView<T> per_head(MatrixView<T> m) const { return {m.data, m.size() / head_dim_, head_dim_}; }
+
+  void turn(MatrixView<T> m, const Tape& t, int direction) const {
+    kernels::rotate<T>(m, head_dim_, t.cosines, t.sines, rotary_.interleaved, static_cast<T>(direction));
+  }
   void scale_heads(const T* factor, MatrixView<const T> x, MatrixView<T> y) const {
     for (Index r = 0; r < x.rows; ++r)
       for (Index i = 0; i < x.columns; ++i) y.row(r)[i] = factor[i / head_dim_] * x.row(r)[i];
   }
   void scale_heads_backward(const T* factor, MatrixView<const T> x, MatrixView<T> d, T* gradient) const {
     for (Index h = 0; h < heads_; ++h) {
-      const MatrixView<const T> xs{x.data + h * head_dim_, x.rows, head_dim_, x.stride};
-      const MatrixView<T> ds{d.data + h * head_dim_, d.rows, head_dim_, d.stride};
-      gradient[h] += static_cast<T>(kernels::dot<T>(xs, ds));
+      const MatrixView<T> ds = d.middle_columns(h * head_dim_, head_dim_);
+      gradient[h] += static_cast<T>(kernels::dot<T>(x.middle_columns(h * head_dim_, head_dim_), ds));
       kernels::scale<T>(ds, factor[h], ds);
     }
   }
 
-  Index heads_, head_dim_ = 0;
+  Index heads_, kv_heads_, head_dim_;
+  Rotary rotary_;
+  Projections projections_;
+  bool bias_;
   double score_scale_ = 1;
   Linear<T> query_, key_, value_, output_;
   QueryEntry query_entry_;
@@ -164,6 +266,14 @@ class Attention {
   OutputEntry output_entry_;
   double head_scale_initial_;
   Parameter head_scale_{};
+  double dropout_rate_;
+  std::string dropout_name_;
 };
+
+// Names for the arguments of Block and DecoderBlock.
+template <class T, class Inner = Entries<>>
+using Attention = MultiHeadAttention<T, Inner, false>;
+template <class T, class Inner = Entries<>>
+using CrossAttention = MultiHeadAttention<T, Inner, true>;
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET

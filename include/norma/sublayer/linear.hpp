@@ -21,46 +21,65 @@ class Linear {
 
   Linear() = default;
   /// `width` of the input comes with declare.
-  Linear(Index outputs, Kind kind, bool with_bias = true) : outputs_(outputs), kind_(kind), with_bias_(with_bias) {}
+  Linear(Index outputs, Kind kind, bool with_bias = true)
+      : rows_(RowGroups::all(outputs)), kind_(kind), with_bias_(with_bias) {}
 
   void declare(Layout& layout, Index width) {
-    weight_ = layout.add("weight", outputs_, width, kind_);
-    if (with_bias_) bias_ = layout.add("bias", 1, outputs_, Kind::bias, constant(0));
+    weight_ = layout.add("weight", rows_.outputs, width, kind_);
+    if (with_bias_) bias_ = layout.add("bias", 1, rows_.outputs, Kind::bias, constant(0));
   }
-  /// Uses another module's matrix as its weight: a head tied to an embedding. No bias.
-  void tie(const Parameter& weight) {
+  /// Uses rows of a weight that others use too, instead of declare: a head tied to an embedding, a part of a fused projection.
+  /// bias: [1, rows of the weight], or none.
+  void use(const Parameter& weight, RowGroups rows, const Parameter* bias = nullptr) {
     weight_ = weight;
-    outputs_ = weight.rows;
-    with_bias_ = false;
+    rows_ = rows;
+    with_bias_ = bias != nullptr;
+    if (with_bias_) bias_ = *bias;
   }
   Tape plan(Plan& p, const Pass& pass) const {
-    const Index rows = pass.shape.rows(), in = weight_.columns, out = outputs_;
+    const Index rows = pass.shape.rows(), in = weight_.columns, out = rows_.group;
     Index packing = kernels::gemm_scratch<T>(rows, out, in);
     if (p.training())
       packing = std::max({packing, kernels::gemm_scratch<T>(out, in, rows), kernels::gemm_scratch<T>(rows, in, out)});
     Tape tape;
     tape.packing = p.scratch<T>(1, packing).data;
-    if (with_bias_) tape.sums = kernels::ColumnSums<T>::plan(p, out);
+    if (with_bias_) tape.sums = kernels::ColumnSums<T>::plan(p, rows_.outputs);
     return tape;
   }
   void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& tape) const {
-    if (with_bias_) kernels::broadcast_row(bias_.in(weights).data, y);
-    kernels::gemm(kernels::plain(x), kernels::transposed(weight_.in(weights)), y, with_bias_ ? Write::add : Write::assign,
-                  tape.packing);
+    for_each_group([&](Index output, Index row) {
+      const MatrixView<T> part = y.middle_columns(output, rows_.group);
+      if (with_bias_) kernels::broadcast_row(bias_.in(weights).data + row, part);
+      kernels::gemm(kernels::plain(x), kernels::transposed(weight_.in(weights).middle_rows(row, rows_.group)), part,
+                    with_bias_ ? Write::add : Write::assign, tape.packing);
+    });
   }
   /// dx must not overlap dy: a product cannot work in place.
   void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write, T* gradients,
                 const Tape& tape) const {
-    kernels::gemm(kernels::transposed(dy), kernels::plain(x), weight_.in(gradients), Write::add, tape.packing);
-    if (with_bias_) kernels::add_column_sums(dy, bias_.in(gradients).data, tape.sums);
-    kernels::gemm(kernels::plain(dy), kernels::plain(weight_.in(weights)), dx, write, tape.packing);
+    if (with_bias_) kernels::column_sums(dy, tape.sums);
+    for_each_group([&](Index output, Index row) {
+      const MatrixView<const T> part = dy.middle_columns(output, rows_.group);
+      kernels::gemm(kernels::transposed(part), kernels::plain(x), weight_.in(gradients).middle_rows(row, rows_.group),
+                    Write::add, tape.packing);
+      if (with_bias_) tape.sums.add_to(bias_.in(gradients).data + row, output, rows_.group);
+      // The chain over all outputs goes on from group to group.
+      kernels::gemm(kernels::plain(part), kernels::plain(weight_.in(weights).middle_rows(row, rows_.group)), dx,
+                    output == 0 ? write : Write::add, tape.packing);
+    });
   }
 
-  Index outputs() const { return outputs_; }
+  Index outputs() const { return rows_.outputs; }
   const Parameter& weight() const { return weight_; }
 
  private:
-  Index outputs_ = 0;
+  /// body(first output of the group, its row in the weight)
+  template <class F>
+  void for_each_group(F&& body) const {
+    for (Index output = 0; output < rows_.outputs; output += rows_.group) body(output, rows_.row(output));
+  }
+
+  RowGroups rows_;
   Kind kind_{};
   bool with_bias_ = true;
   Parameter weight_{}, bias_{};

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// What varies by call: masks, lengths, positions, memory, randomness. Views of the caller's, alive until backward.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include <norma/core/check.hpp>
+#include <norma/core/tensor.hpp>
+
+namespace norma::inline v0_1 {
+
+/// Values over [batch, heads, queries, keys], row-major. batch and heads may be 1: shared by all.
+template <class T>
+struct AttentionMap {
+  const T* data = nullptr;
+  Index batch = 1, heads = 1, queries = 0, keys = 0;
+
+  const T* row(Index b, Index h, Index query) const {
+    return data + (((batch > 1 ? b : 0) * heads + (heads > 1 ? h : 0)) * queries + query) * keys;
+  }
+};
+
+/// Which corner the causal diagonal ends in, where queries and keys differ in number.
+enum class Align {
+  bottom_right,  ///< the last query sees every key
+  top_left       ///< the first query sees the first key only
+};
+
+/// An additive bias on the scores, of float or double. Minus infinity masks; any finite value is only a bias.
+class Bias {
+ public:
+  Bias() = default;
+  Bias(const AttentionMap<float>& map) : f32_(map) {}   // NOLINT: implicit, Call{.bias = map}
+  Bias(const AttentionMap<double>& map) : f64_(map) {}  // NOLINT
+
+  template <class T>
+  const AttentionMap<T>& as() const {
+    if constexpr (std::is_same_v<T, float>) return f32_;
+    else return f64_;
+  }
+  bool empty() const { return f32_.data == nullptr && f64_.data == nullptr; }
+
+ private:
+  AttentionMap<float> f32_;
+  AttentionMap<double> f64_;
+};
+
+/// A decoder's memory, the encoder's output: any tensor of float or double that norma takes, [batch, memory_tokens, width].
+class Memory {
+ public:
+  Memory() = default;
+  template <class E>
+    requires(!std::is_same_v<std::remove_cvref_t<E>, Memory>)
+  Memory(const E& tensor) {  // NOLINT: implicit, Call{.memory = encoded}
+    using T = TensorScalar<E>;
+    static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "norma: memory is a tensor of float or double");
+    const auto view = tensor_view<const T>(tensor);
+    if constexpr (std::is_same_v<T, float>) f32_ = view;
+    else f64_ = view;
+  }
+  template <class T>
+  const TensorView<const T>& as() const {
+    if constexpr (std::is_same_v<T, float>) return f32_;
+    else return f64_;
+  }
+
+ private:
+  TensorView<const float> f32_{{0, 0}, {}};
+  TensorView<const double> f64_{{0, 0}, {}};
+};
+
+/// What varies by call. Forward records it in the workspace and backward uses the same.
+struct Call {
+  bool causal = false;                    ///< a token sees itself and earlier tokens only
+  Align align = Align::bottom_right;      ///< of the causal diagonal
+  std::span<const Index> lengths{};       ///< [batch] tokens that count; the rows after them are padding: y = 0, dx = 0
+  AttentionMap<bool> keep{};              ///< of self-attention: true where a query may see a key
+  Bias bias{};                            ///< of self-attention: added to the scaled scores
+  std::span<const Index> positions{};     ///< [tokens] or [batch x tokens], of rotary embeddings; 0, 1, 2, ... if empty
+  Memory memory{};                        ///< of cross-attention
+  std::span<const Index> memory_lengths{};
+  AttentionMap<bool> memory_keep{};
+  Bias memory_bias{};
+  bool training = false;                  ///< dropout acts
+  std::uint64_t seed = 0, step = 0;       ///< of dropout: the same pair drops the same elements
+};
+
+/// One pass as the modules see it.
+struct Pass {
+  Shape shape;
+  Call call;
+  void* d_memory = nullptr;  ///< where cross-attention adds the gradient of the memory: [batch x memory_tokens, width], dense
+};
+
+}  // namespace norma::inline v0_1

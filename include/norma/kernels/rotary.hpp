@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// Rotary position embedding (Su et al., arXiv 2104.09864, equation 34): pair i of a head, at position p, turns by the angle
+// p * base^(-2i / width). Only the first `width` of a head turn. Position 0 is the identity; backward turns back.
+#pragma once
+
+#include <cmath>
+
+#include <norma/core/view.hpp>
+
+namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
+
+/// cosines and sines: [rows, width / 2]; positions: [rows], or null for 0, 1, 2, ...
+template <class T>
+void rotary_angles(const Index* positions, double base, MatrixView<T> cosines, MatrixView<T> sines) noexcept {
+  const Index half = cosines.columns;
+  for (Index r = 0; r < cosines.rows; ++r)
+    for (Index i = 0; i < half; ++i) {
+      const double p = static_cast<double>(positions != nullptr ? positions[r] : r);
+      const double angle = p * std::pow(base, -static_cast<double>(i) / static_cast<double>(half));
+      cosines.row(r)[i] = static_cast<T>(std::cos(angle));
+      sines.row(r)[i] = static_cast<T>(std::sin(angle));
+    }
+}
+
+/// Turns every head of every row of x in place; row r by the angles of row r modulo their number. `direction` -1 turns back.
+/// x: [rows, heads x head_dim]. Pairs are (i, i + width / 2), or (2i, 2i + 1) if interleaved.
+template <class T>
+void rotate(MatrixView<T> x, Index head_dim, MatrixView<const T> cosines, MatrixView<const T> sines, bool interleaved,
+            T direction) noexcept {
+  const Index half = cosines.columns;
+  for (Index r = 0; r < x.rows; ++r) {
+    const T *c = cosines.row(r % cosines.rows), *s = sines.row(r % sines.rows);
+    for (Index h = 0; h < x.columns; h += head_dim)
+      for (Index i = 0; i < half; ++i) {
+        T& a = x.row(r)[h + (interleaved ? 2 * i : i)];
+        T& b = x.row(r)[h + (interleaved ? 2 * i + 1 : i + half)];
+        const T turned = a * c[i] - b * direction * s[i];
+        b = b * c[i] + a * direction * s[i];
+        a = turned;
+      }
+  }
+}
+
+}  // namespace norma::inline v0_1::inline NORMA_TARGET::kernels
