@@ -46,7 +46,7 @@ struct GELUTanh {
   static T derivative(T x) {
     const T e = std::exp(T(-2) * inner(x)), sigma = T(1) / (T(1) + e);
     const T slope = T(2) * T(0.79788456080286535588) * (T(1) + T(3 * 0.044715) * x * x);
-    const T bend = sigma * (T(1) - sigma);
+    const T bend = sigma * (x > T(0) ? e * sigma : T(1) - sigma);  // 1 - sigma is e sigma, and one of them keeps its digits
     return sigma + (bend == T(0) ? T(0) : x * bend * slope);
   }
 
@@ -65,8 +65,8 @@ struct SiLU {
   }
   template <class T>
   static T derivative(T x) {
-    const T sigma = T(1) / (T(1) + std::exp(-x));
-    const T bend = sigma * (T(1) - sigma);
+    const T e = std::exp(-x), sigma = T(1) / (T(1) + e);
+    const T bend = sigma * (x > T(0) ? e * sigma : T(1) - sigma);
     return sigma + (bend == T(0) ? T(0) : x * bend);
   }
 };

@@ -17,7 +17,7 @@ namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
 template <class T>
 NORMA_INLINE T row_maximum(const T* s, Index n) {
   T m = -std::numeric_limits<T>::infinity();
-  for (Index i = 0; i < n; ++i) m = s[i] <= m ? m : s[i];
+  for (Index i = 0; i < n; ++i) m = s[i] <= m || simd::is_nan(static_cast<double>(m)) ? m : s[i];
   return m;
 }
 
