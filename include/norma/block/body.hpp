@@ -42,7 +42,7 @@ struct SiteOf {
     check_takes<Sublayer>(static_cast<const Inner*>(nullptr));
     const Table table = policy.slots(At<U::role, Norm>{depth, site, norm});
     Layout::Level level(layout, U::name());
-    return Type(table, Sublayer(dims, inner_entries(table)), layout, dims.width);
+    return Type(table, Sublayer(dims, inner_entries(table)), layout, dims.width, dims.dropout, depth);
   }
 };
 

@@ -46,7 +46,7 @@ struct GELUTanh {
   static T derivative(T x) {
     const T e = std::exp(T(-2) * inner(x)), sigma = T(1) / (T(1) + e);
     const T slope = T(2) * T(0.79788456080286535588) * (T(1) + T(3 * 0.044715) * x * x);
-    const T bend = sigma * (T(1) - sigma);
+    const T bend = sigma * (x > T(0) ? e * sigma : T(1) - sigma);  // 1 - sigma is e sigma, and one of them keeps its digits
     return sigma + (bend == T(0) ? T(0) : x * bend * slope);
   }
 
@@ -65,8 +65,35 @@ struct SiLU {
   }
   template <class T>
   static T derivative(T x) {
-    const T sigma = T(1) / (T(1) + std::exp(-x));
-    const T bend = sigma * (T(1) - sigma);
+    const T e = std::exp(-x), sigma = T(1) / (T(1) + e);
+    const T bend = sigma * (x > T(0) ? e * sigma : T(1) - sigma);
+    return sigma + (bend == T(0) ? T(0) : x * bend);
+  }
+};
+
+/// max(x, 0)^2 (So et al., Primer, arXiv 2109.08668, section 4.1).
+struct SquaredReLU {
+  template <class T>
+  static T value(T x) {
+    const T r = ReLU::value(x);
+    return r * r;
+  }
+  template <class T>
+  static T derivative(T x) {
+    return T(2) * ReLU::value(x);
+  }
+};
+
+/// x sigma(1.702 x) (Hendrycks and Gimpel, arXiv 1606.08415, section 2; CLIP's choice).
+struct QuickGELU {
+  template <class T>
+  static T value(T x) {
+    return x == T(0) ? x : x / (T(1) + std::exp(T(-1.702) * x));
+  }
+  template <class T>
+  static T derivative(T x) {
+    const T sigma = T(1) / (T(1) + std::exp(T(-1.702) * x));
+    const T bend = T(1.702) * sigma * (T(1) - sigma);
     return sigma + (bend == T(0) ? T(0) : x * bend);
   }
 };

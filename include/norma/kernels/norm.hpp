@@ -87,11 +87,9 @@ NORMA_COLD void norm_row_backward_scaled(const T* x, const T* dy, const T* gamma
   const auto h = [&](Index i) {
     return static_cast<double>(dy[i]) * (gamma != nullptr ? static_cast<double>(gamma[i]) : 1.0);
   };
-  double mean_h = 0, mean_hn = 0;
-  for (Index i = 0; i < n; ++i) {
-    mean_h += h(i) / static_cast<double>(n);
-    mean_hn += h(i) * s.normalized(x[i]) / static_cast<double>(n);
-  }
+  const double count = static_cast<double>(n);
+  double mean_h = pairwise_sum(0, n, [&](Index i) { return h(i) / count; });
+  const double mean_hn = pairwise_sum(0, n, [&](Index i) { return h(i) * s.normalized(x[i]) / count; });
   if constexpr (C == Center::none) mean_h = 0;
   for (Index i = 0; i < n; ++i) {
     const double u = s.normalized(x[i]), d = (h(i) - mean_h - u * mean_hn) * s.rstd * s.scale;

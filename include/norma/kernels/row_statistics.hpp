@@ -75,6 +75,18 @@ NORMA_INLINE bool is_plain(T rstd) {
   return simd::is_finite(r) && r > kLowest && r <= 0x1p50;
 }
 
+/// The sum of f(i) over [begin, end), halves added to halves: double has no wider type to hide the error of a long sum in.
+template <class F>
+double pairwise_sum(Index begin, Index end, const F& f) {
+  if (end - begin > 16) {
+    const Index middle = begin + (end - begin) / 2;
+    return pairwise_sum(begin, middle, f) + pairwise_sum(middle, end, f);
+  }
+  double sum = 0;
+  for (Index i = begin; i < end; ++i) sum += f(i);
+  return sum;
+}
+
 /// A row whose squares leave the range of T: statistics of scale * x, scale a power of two, in double.
 struct ScaledStatistics {
   double scale, hi, lo, rstd;  ///< normalised value: ((scale * x - hi) - lo) * rstd
@@ -101,20 +113,18 @@ NORMA_COLD ScaledStatistics scaled_statistics(const T* x, Index n, double eps) {
   const int exponent = largest > 0 ? std::clamp(std::ilogb(largest), -1000, 1000) : 0;
   ScaledStatistics s{std::ldexp(1.0, -exponent), 0, 0, 0};
   const double count = static_cast<double>(n);
-  double sum = 0, deviations = 0, squares = 0, m = 0;
+  const auto scaled = [&](Index i) { return s.scale * static_cast<double>(x[i]); };
   if constexpr (C == Center::mean) {
-    for (Index i = 0; i < n; ++i) sum += s.scale * static_cast<double>(x[i]);
-    m = sum / count;
+    // Rounded mean, its correction, and then what is left of it: hi may differ from the first by more than the spread.
+    const double m = pairwise_sum(0, n, scaled) / count;
+    s.hi = m + pairwise_sum(0, n, [&](Index i) { return scaled(i) - m; }) / count;
+    s.lo = pairwise_sum(0, n, [&](Index i) { return scaled(i) - s.hi; }) / count;
   }
-  for (Index i = 0; i < n; ++i) {
-    const double d = s.scale * static_cast<double>(x[i]) - m;
-    deviations += d;
-    squares += d * d;
-  }
-  const double c = C == Center::mean ? deviations / count : 0.0;
-  s.hi = m + c;
-  s.lo = (m - s.hi) + c;
-  const double variance = clamp_negative(squares / count - c * c) + eps * s.scale * s.scale;
+  const double squares = pairwise_sum(0, n, [&](Index i) {
+    const double d = (scaled(i) - s.hi) - s.lo;
+    return d * d;
+  });
+  const double variance = squares / count + eps * s.scale * s.scale;
   s.rstd = variance == 0 ? 0 : 1 / std::sqrt(variance);  // a row without spread, and eps 0: zeros
   return s;
 }
@@ -137,7 +147,10 @@ NORMA_INLINE RowStatistics<T> row_statistics(const T* x, Index n, double eps, bo
       lane[1] = fma(d, d, lane[1]);
     });
     const double c = s1 / count, mean_square = detail::clamp_negative(fma(-c, c, s2 / count)) + eps;
-    good = is_finite(s1) && is_finite(s2) && mean_square >= detail::kSmallestMeanSquare;
+    // Of a row of double whose spread is a few units in the last place, m may miss the mean by more than the spread, and
+    // double has no digits to spare for the difference of s2 / n and c^2.
+    const bool close = sizeof(T) == 4 || c * c <= 16 * mean_square;
+    good = close && is_finite(s1) && is_finite(s2) && mean_square >= detail::kSmallestMeanSquare;
     const T hi = static_cast<T>(static_cast<double>(m) + c);
     const T lo = static_cast<T>((static_cast<double>(m) - static_cast<double>(hi)) + c);
     return {hi, lo, static_cast<T>(1 / std::sqrt(mean_square))};

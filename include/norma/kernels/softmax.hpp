@@ -17,7 +17,7 @@ namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
 template <class T>
 NORMA_INLINE T row_maximum(const T* s, Index n) {
   T m = s[0];
-  for (Index i = 1; i < n; ++i) m = s[i] <= m ? m : s[i];
+  for (Index i = 1; i < n; ++i) m = s[i] <= m || simd::is_nan(static_cast<double>(m)) ? m : s[i];
   return m;
 }
 

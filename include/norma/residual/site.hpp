@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 // One sublayer with its norms and its join. The only file that writes the order of a residual site:
 //
-//   S1 = In(S)    u = Pre(S1)    v = F(u)    w = Post(v)    S2 = Join(S1, w)    S' = Out(S2)
+//   S1 = In(S)    u = Pre(S1)    v = F(u)    w = Drop(Post(v))    S2 = Join(S1, w)    S' = Out(S2)
 //
 // In and Out act on part 0. An empty slot costs nothing: its output is its input's view.
 #pragma once
 
+#include <string>
+
+#include <norma/kernels/dropout.hpp>
 #include <norma/residual/table.hpp>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
@@ -27,10 +30,13 @@ class Site {
 
   struct Tape {
     Stream<N, const T> s, s1, y;           // before the site, after In, after the site
-    MatrixView<const T> u, w;              // the sublayer's input, the branch that joins
+    MatrixView<const T> u;                 // the sublayer's input
+    MatrixView<T> w;                       // the branch that joins
     MatrixView<T> in_y, pre_y, v, post_y;  // what In, Pre, F and Post write
     Stream<N, T> joined, out_y;            // what Join writes, and where Out puts part 0
     MatrixView<T> dw, du;                  // gradients on the branch
+    kernels::Dropout drop, path;           // of elements, of whole sequences
+    Index tokens;
     typename In::Tape in;
     typename Pre::Tape pre;
     typename F::Tape f;
@@ -38,14 +44,18 @@ class Site {
     typename Out::Tape out;
   };
 
-  Site(const Table& table, F sublayer, Layout& layout, Index width)
+  Site(const Table& table, F sublayer, Layout& layout, Index width, const DropRates& rates, const Depth& depth)
       : in_(table.template get<slot::in>(None{})),
         pre_(table.template get<slot::pre>(None{})),
         post_(table.template get<slot::post>(None{})),
         join_(table.template get<slot::join>(Add{})),
         out_(table.template get<slot::out>(None{})),
         f_(std::move(sublayer)),
-        width_(width) {
+        width_(width),
+        drop_rate_(checked_rate(rates.branch)),
+        path_rate_(checked_rate(rates.path) * rise(rates, depth)),
+        drop_name_(layout.full_name("branch_dropout")),
+        path_name_(layout.full_name("drop_path")) {
     layout.set_gain(table.template get<slot::gain>(Gain{}));
     const auto declare = [&](const char* name, auto& module) {
       Layout::Level level(layout, name);
@@ -83,6 +93,10 @@ class Site {
     if (active(out_)) t.joined[0] = p.keep_if<T>(Out::needs_x, rows, width_);
     for (int i = 0; i < N; ++i) t.y[i] = Joiner::writes(i) ? MatrixView<const T>(to[i]) : t.s1[i];
 
+    t.drop = dropout(pass.call, drop_rate_, drop_name_);
+    t.path = dropout(pass.call, path_rate_, path_name_);
+    t.tokens = pass.shape.tokens;
+
     t.in = p.child(in_, pass);
     t.pre = p.child(pre_, pass);
     t.f = p.child(f_, pass);
@@ -96,7 +110,8 @@ class Site {
     if (active(pre_)) read(pre_, weights, t.s1, t.pre_y, t.pre);
     f_.forward(weights, t.u, t.v, t.f);
     if (active(post_)) post_.forward(weights, MatrixView<const T>(t.v), t.post_y, t.post);
-    join_.forward(weights, t.s1, t.w, t.joined);
+    drop(t, t.w);
+    join_.forward(weights, t.s1, MatrixView<const T>(t.w), t.joined);
     if (active(out_)) out_.forward(weights, MatrixView<const T>(t.joined[0]), t.out_y[0], t.out);
   }
 
@@ -105,7 +120,8 @@ class Site {
     const MatrixView<const T> dw = t.dw, du = t.du, ds0 = ds[0];
     if (active(out_))
       out_.backward(weights, MatrixView<const T>(t.joined[0]), ds0, ds[0], Write::assign, gradients, t.out);
-    join_.backward(weights, t.s1, t.w, ds, t.dw, gradients);
+    join_.backward(weights, t.s1, MatrixView<const T>(t.w), ds, t.dw, gradients);
+    drop(t, t.dw);
     if (active(post_)) post_.backward(weights, MatrixView<const T>(t.v), dw, t.dw, Write::assign, gradients, t.post);
     if (active(pre_)) {
       f_.backward(weights, t.u, dw, t.du, Write::assign, gradients, t.f);
@@ -117,6 +133,25 @@ class Site {
   }
 
  private:
+  static double checked_rate(double rate) {
+    if (!(rate >= 0 && rate <= 1)) fail("dropout rate " + std::to_string(rate) + ", wanted 0 to 1");
+    return rate;
+  }
+  /// Drop path may rise with depth, as in DeiT: from nothing in the first block to its full rate in the last.
+  static double rise(const DropRates& rates, const Depth& depth) {
+    if (!rates.path_rises) return 1;
+    return depth.layers > 1 ? (depth.layer - 1.0) / (depth.layers - 1.0) : 0.0;
+  }
+  static kernels::Dropout dropout(const Call& call, double rate, const std::string& name) {
+    if (!call.training || rate == 0) return {};
+    return {rate, Rng(call.seed).stream(name).substream(call.step)};
+  }
+  /// The branch forward, its gradient backward.
+  static void drop(const Tape& t, MatrixView<T> branch) {
+    kernels::drop_elements(t.drop, branch);
+    kernels::drop_samples(t.path, t.tokens, branch);
+  }
+
   In in_;
   Pre pre_;
   Post post_;
@@ -124,6 +159,8 @@ class Site {
   Out out_;
   F f_;
   Index width_;
+  double drop_rate_, path_rate_;
+  std::string drop_name_, path_name_;
 };
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <string>
+
 #include <norma/core/entries.hpp>
 #include <norma/kernels/activation.hpp>
+#include <norma/kernels/dropout.hpp>
 #include <norma/sublayer/linear.hpp>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
@@ -13,8 +16,8 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 ///   plain:  y = act(x W_up^T + b_up) W_down^T + b_down
 ///   gated:  y = (act(x W_gate^T + b_gate) * (x W_up^T + b_up)) W_down^T + b_down
 ///
-/// Parameters: up and gate, weight [hidden, width] and bias [hidden]; down, weight [width, hidden] and bias [width].
-/// `Inner` holds what the policy puts inside: see `takes`.
+/// Parameters: up and gate, weight [hidden, width] and bias [hidden]; down, weight [width, hidden] and bias [width]; with
+/// dims.packed_gate gate and up in one, gate_up [2 x hidden, width], the gate's rows first. `Inner` holds what the policy puts inside: see `takes`.
 template <class T, class Inner, class Act, bool kGated>
 class FeedForward {
   template <class S>
@@ -31,6 +34,7 @@ class FeedForward {
   /// a: the argument of the activation; b: what the gate multiplies; h: the product; h_out: after the entry.
   struct Tape {
     MatrixView<T> a_in, a, b_in, b, h, h_out, da, db;
+    kernels::Dropout dropout;
     typename Linear<T>::Tape up, gate, down;
     typename UpEntry::Tape up_entry;
     typename GateEntry::Tape gate_entry;
@@ -39,24 +43,32 @@ class FeedForward {
 
   FeedForward(const Dimensions& dims, const Inner& entries)
       : hidden_(dims.hidden > 0 ? dims.hidden : 4 * dims.width),
-        up_(hidden_, Kind::up),
-        gate_(hidden_, Kind::up),
-        down_(dims.width, Kind::down),
+        packed_(kGated && dims.packed_gate),
+        bias_(dims.feed_forward_bias),
+        up_(hidden_, Kind::up, bias_),
+        gate_(hidden_, Kind::up, bias_),
+        down_(dims.width, Kind::down, bias_),
         up_entry_(entries.template get<slot::up>(None{})),
         gate_entry_(entries.template get<slot::gate>(None{})),
-        hidden_entry_(entries.template get<slot::hidden>(None{})) {}
+        hidden_entry_(entries.template get<slot::hidden>(None{})),
+        dropout_rate_(dims.dropout.hidden) {}
 
   void declare(Layout& layout, Index width) {
     const auto declare = [&](const char* name, auto& module, Index w) {
       Layout::Level level(layout, name);
       module.declare(layout, w);
     };
-    if constexpr (kGated) declare("gate", gate_, width);
-    declare("up", up_, width);
+    if (packed_) {
+      declare_packed(layout, width);
+    } else {
+      if constexpr (kGated) declare("gate", gate_, width);
+      declare("up", up_, width);
+    }
     declare("gate_entry", gate_entry_, hidden_);
     declare("up_entry", up_entry_, hidden_);
     declare("hidden_entry", hidden_entry_, hidden_);
     declare("down", down_, hidden_);
+    dropout_name_ = layout.full_name("dropout");
   }
 
   Tape plan(Plan& p, const Pass& pass) const {
@@ -74,6 +86,8 @@ class FeedForward {
     t.h = t.h_out = p.keep<T>(rows, hidden_);
     if (active(hidden_entry_)) t.h_out = p.keep<T>(rows, hidden_);
     t.da = p.gradient<T>(rows, hidden_);
+    if (pass.call.training && dropout_rate_ > 0)
+      t.dropout = {dropout_rate_, Rng(pass.call.seed).stream(dropout_name_).substream(pass.call.step)};
     t.up = p.child(up_, pass);
     if constexpr (kGated) t.gate = p.child(gate_, pass);
     t.up_entry = p.child(up_entry_, pass);
@@ -101,6 +115,7 @@ class FeedForward {
       if constexpr (kGated) t.h.data[i] *= t.b.data[i];
     }
     run(hidden_entry_, t.h, t.h_out, t.hidden_entry);
+    kernels::drop_elements(t.dropout, t.h_out);
     down_.forward(weights, t.h_out, y, t.down);
   }
 
@@ -111,6 +126,7 @@ class FeedForward {
         entry.backward(weights, MatrixView<const T>(in), MatrixView<const T>(d), d, Write::assign, gradients, tape);
     };
     down_.backward(weights, t.h_out, dy, t.da, Write::assign, gradients, t.down);
+    kernels::drop_elements(t.dropout, t.da);
     run(hidden_entry_, t.h, t.da, t.hidden_entry);
     for (Index i = 0; i < t.a.size(); ++i) {
       const T dh = t.da.data[i], slope = Act::derivative(t.a.data[i]);
@@ -133,11 +149,25 @@ class FeedForward {
   }
 
  private:
+  void declare_packed(Layout& layout, Index width) {
+    const RowGroups gate = RowGroups::all(hidden_), up{hidden_, hidden_, hidden_, hidden_};
+    const Parameter weight = layout.add_fused("gate_up.weight", 2 * hidden_, width, Kind::up,
+                                              {{layout.full_name("gate.weight"), Kind::up, gate},
+                                               {layout.full_name("up.weight"), Kind::up, up}});
+    Parameter bias;
+    if (bias_) bias = layout.add("gate_up.bias", 1, 2 * hidden_, Kind::bias, constant(0));
+    gate_.use(weight, gate, bias_ ? &bias : nullptr);
+    up_.use(weight, up, bias_ ? &bias : nullptr);
+  }
+
   Index hidden_;
+  bool packed_, bias_;
   Linear<T> up_, gate_, down_;
   UpEntry up_entry_;
   GateEntry gate_entry_;
   HiddenEntry hidden_entry_;
+  double dropout_rate_;
+  std::string dropout_name_;
 };
 
 // Names for the argument of Block.
@@ -149,6 +179,16 @@ template <class T, class Inner = Entries<>>
 using GELUTanh = FeedForward<T, Inner, activation::GELUTanh, false>;
 template <class T, class Inner = Entries<>>
 using SiLU = FeedForward<T, Inner, activation::SiLU, false>;
+template <class T, class Inner = Entries<>>
+using SquaredReLU = FeedForward<T, Inner, activation::SquaredReLU, false>;
+template <class T, class Inner = Entries<>>
+using QuickGELU = FeedForward<T, Inner, activation::QuickGELU, false>;
+template <class T, class Inner = Entries<>>
+using GeGLU = FeedForward<T, Inner, activation::GELU, true>;
+template <class T, class Inner = Entries<>>
+using GeGLUTanh = FeedForward<T, Inner, activation::GELUTanh, true>;
+template <class T, class Inner = Entries<>>
+using ReGLU = FeedForward<T, Inner, activation::ReLU, true>;
 template <class T, class Inner = Entries<>>
 using SwiGLU = FeedForward<T, Inner, activation::SiLU, true>;
 

@@ -50,27 +50,27 @@ void* __libc_calloc(std::size_t, std::size_t);
 void* __libc_realloc(void*, std::size_t);
 void* __libc_memalign(std::size_t, std::size_t);
 
-void* malloc(std::size_t size) {
+void* malloc(std::size_t size) noexcept {
   ++norma::testing::allocations;
   return __libc_malloc(size);
 }
-void* calloc(std::size_t count, std::size_t size) {
+void* calloc(std::size_t count, std::size_t size) noexcept {
   ++norma::testing::allocations;
   return __libc_calloc(count, size);
 }
-void* realloc(void* p, std::size_t size) {
+void* realloc(void* p, std::size_t size) noexcept {
   ++norma::testing::allocations;
   return __libc_realloc(p, size);
 }
-void* memalign(std::size_t alignment, std::size_t size) {
+void* memalign(std::size_t alignment, std::size_t size) noexcept {
   ++norma::testing::allocations;
   return __libc_memalign(alignment, size);
 }
-void* aligned_alloc(std::size_t alignment, std::size_t size) {
+void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
   ++norma::testing::allocations;
   return __libc_memalign(alignment, size);
 }
-int posix_memalign(void** p, std::size_t alignment, std::size_t size) {
+int posix_memalign(void** p, std::size_t alignment, std::size_t size) noexcept {
   ++norma::testing::allocations;
   *p = __libc_memalign(alignment, size);
   return *p == nullptr ? 12 : 0;  // ENOMEM

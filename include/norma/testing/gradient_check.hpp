@@ -26,7 +26,7 @@ struct GradientCheckOptions {
   double step = 2e-4;
   double tolerance = 1e-6;
   /// Parameters whose gradient is zero by theory: names that end with one of these. Anything else must not be zero.
-  std::vector<std::string> zero_by_theory;
+  std::vector<std::string> zero_by_theory{};
   /// At most this many elements of a tensor, evenly spaced; 0: all.
   Index samples = 0;
   std::uint64_t seed = 1;
@@ -56,6 +56,9 @@ struct GradientReport {
   }
 };
 
+/// The larger of two; NaN once either is, for good.
+inline double worse(double a, double b) { return std::isnan(a) || b <= a ? a : b; }
+
 /// Fourth-order central difference of loss() with respect to the variable behind `set`.
 inline double central_difference(const std::function<double(double)>& loss_at, double h) {
   return (8 * (loss_at(h) - loss_at(-h)) - (loss_at(2 * h) - loss_at(-2 * h))) / (12 * h);
@@ -67,7 +70,7 @@ inline TensorReport check_tensor_gradient(const std::string& name, std::span<dou
   TensorReport r{name, 0, 0, 0, 0};
   for (double a : analytic) r.largest = std::max(r.largest, std::fabs(a));
   const auto n = static_cast<Index>(values.size());
-  const Index stride = options.samples > 0 ? std::max<Index>(1, n / options.samples) : 1;
+  const Index stride = options.samples > 0 ? std::max<Index>(1, (n + options.samples - 1) / options.samples) : 1;
   for (Index i = 0; i < n; i += stride) {
     const auto at = static_cast<std::size_t>(i);
     const double old = values[at];
@@ -78,8 +81,7 @@ inline TensorReport check_tensor_gradient(const std::string& name, std::span<dou
         },
         options.step);
     values[at] = old;
-    // Written so that NaN counts as a difference.
-    if (!(std::fabs(numeric - analytic[at]) <= r.difference)) r.difference = std::fabs(numeric - analytic[at]);
+    r.difference = worse(r.difference, std::fabs(numeric - analytic[at]));
   }
   const Rng rng = Rng(options.seed).stream(name);
   std::vector<double> old(values.begin(), values.end()), direction(values.size());
@@ -113,14 +115,14 @@ inline GradientReport judge(std::vector<TensorReport> tensors, const GradientChe
     const bool zero = std::any_of(options.zero_by_theory.begin(), options.zero_by_theory.end(),
                                   [&](const std::string& end) { return t.name.ends_with(end); });
     const double scale = std::max(t.largest, 1e-3 * largest);
-    const double difference = std::isnan(t.difference) || t.difference > t.direction ? t.difference : t.direction;
+    const double difference = worse(t.difference, t.direction);
     t.error = scale > 0 ? difference / scale : difference;
     if (!(t.error <= options.tolerance))
       report.failures.push_back(t.name + ": gradient differs from central differences by " + std::to_string(t.error * 1e6) + "e-6");
     if (zero && !(t.largest <= 1e-9 * largest))
       report.failures.push_back(t.name + ": gradient is zero by theory, but reaches " + std::to_string(t.largest));
     if (!zero && !(t.largest > 1e-9 * largest)) report.failures.push_back(t.name + ": gradient is zero");
-    if (!(t.error <= report.worst)) {
+    if (report.worst_name.empty() || (!std::isnan(report.worst) && !(t.error <= report.worst))) {
       report.worst = t.error;
       report.worst_name = t.name;
     }

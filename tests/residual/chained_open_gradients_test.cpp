@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+#include "placement_depth.hpp"
+#include "placement_gradients.hpp"
+
+namespace placement {
+namespace {
+
+INSTANTIATE_TYPED_TEST_SUITE_P(Chained, PlacementGradients, testing::Types<Case<user::Chained>>);
+INSTANTIATE_TYPED_TEST_SUITE_P(NormedInput, PlacementGradients, testing::Types<Case<user::NormedInput>>);
+
+}  // namespace
+}  // namespace placement
