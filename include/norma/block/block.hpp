@@ -29,4 +29,23 @@ class Block : public Surface<Sequence<
             [&](Layout& layout) { return Sequence<BodyType>(dims, depth, 1, Span::block, policy, norm, layout); }) {}
 };
 
+/// Self-attention, cross-attention to the call's memory, and feed-forward, placed by `PolicyType`. The memory is read as it is:
+/// an encoder's closed output needs no norm more.
+template <class PolicyType, class T = float, template <class> class NormType = LayerNorm,
+          template <class, class> class AttentionType = Attention, template <class, class> class FeedForwardType = GELU,
+          template <class, class> class CrossAttentionType = CrossAttention>
+  requires Policy<PolicyType, NormType<T>>
+class DecoderBlock
+    : public Surface<Sequence<Body<PolicyType, NormType<T>, Use<Role::attention, AttentionType>,
+                                   Use<Role::cross_attention, CrossAttentionType>, Use<Role::feed_forward, FeedForwardType>>>> {
+ public:
+  using BodyType = Body<PolicyType, NormType<T>, Use<Role::attention, AttentionType>,
+                        Use<Role::cross_attention, CrossAttentionType>, Use<Role::feed_forward, FeedForwardType>>;
+
+  /// \throws Error as Block does.
+  explicit DecoderBlock(const Dimensions& dims, Depth depth = {}, const PolicyType& policy = {}, const NormType<T>& norm = {})
+      : Surface<Sequence<BodyType>>(
+            [&](Layout& layout) { return Sequence<BodyType>(dims, depth, 1, Span::block, policy, norm, layout); }) {}
+};
+
 }  // namespace norma::inline v0_1::inline NORMA_TARGET

@@ -130,6 +130,7 @@ class Body {
   static constexpr bool kPerBlock = Ends::template has<slot::per_block>;
   static constexpr int M = kPerBlock ? 1 : N;
   static constexpr int kSites = static_cast<int>(sizeof...(Uses));
+  static constexpr bool kReads = (kReadsMemory<typename detail::SiteOf<Policy, Norm, Uses>::Sublayer> || ...);
 
  private:
   using Sites = detail::Sites<Policy, Norm, Uses...>;

@@ -164,11 +164,11 @@ class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
              Workspace& workspace, const Call& call) const {
     this->check_parameters("weights", weights);
     if (!(targets.shape == shape))
-      fail("targets has shape " + detail::shape_text({targets.shape.batch, targets.shape.tokens}) + ", wanted " +
-           detail::shape_text({shape.batch, shape.tokens}));
+      fail("targets has shape " + shape_text({targets.shape.batch, targets.shape.tokens}) + ", wanted " +
+           shape_text({shape.batch, shape.tokens}));
     if (targets.ids == nullptr && shape.rows() > 0) fail("targets has no memory (null)");
     check_targets(targets.ids, shape.rows(), this->core().vocabulary());
-    const double loss = this->core().forward(weights.data(), this->begin(workspace, {shape, call}, arguments));
+    const double loss = this->core().forward(weights.data(), this->begin(workspace, {.shape = shape, .call = call}, arguments));
     this->end(workspace);
     return loss;
   }

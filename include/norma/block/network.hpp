@@ -45,12 +45,15 @@ class Network {
   /// Plans this pass in the workspace. The workspace holds no tape until end().
   const typename Core::Tape& begin(Workspace& workspace, const Pass& pass, const typename Core::Arguments& arguments) const {
     workspace.owner_ = nullptr;
+    check_lengths("lengths", pass.call.lengths, pass.shape.batch, pass.shape.tokens);
+    check_lengths("memory_lengths", pass.call.memory_lengths, pass.shape.batch, pass.shape.memory_tokens);
     Plan p(workspace.mode_, workspace.memory_.data(), workspace.memory_.bytes());
     auto* const root = p.array<typename Core::Tape>(1);
     const auto tape = p.child(core_, pass, arguments);
     if (!p.fits())
       fail("workspace holds " + std::to_string(workspace.bytes()) + " bytes, wanted " + std::to_string(p.bytes()) +
-           " for batch " + std::to_string(pass.shape.batch) + " and tokens " + std::to_string(pass.shape.tokens));
+           " for batch " + std::to_string(pass.shape.batch) + " and tokens " + std::to_string(pass.shape.tokens) +
+           (pass.shape.memory_tokens > 0 ? " and memory_tokens " + std::to_string(pass.shape.memory_tokens) : ""));
     *root = tape;
     workspace.usage_ = {p.tape_bytes(), p.scratch_bytes(), p.gap_bytes()};
     workspace.pass_ = pass;
@@ -89,10 +92,10 @@ class Network {
   Network(std::shared_ptr<Layout> layout, Make& make) : core_(make(*layout)), layout_(std::move(layout)) {}
 
   Workspace make_workspace(Mode mode, Shape shape) const {
-    if (shape.batch < 0 || shape.tokens < 0) fail("workspace: batch and tokens may not be negative");
+    if (shape.batch < 0 || shape.tokens < 0 || shape.memory_tokens < 0) fail("workspace: batch and tokens may not be negative");
     Plan p(mode);
     static_cast<void>(p.array<typename Core::Tape>(1));
-    static_cast<void>(p.child(core_, Pass{shape, {}}, typename Core::Arguments{}));
+    static_cast<void>(p.child(core_, Pass{.shape = shape, .call = {}, .largest = true}, typename Core::Arguments{}));
     return Workspace(mode, p.bytes());
   }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <norma/block/body.hpp>
+#include <norma/block/ports.hpp>
 #include <norma/block/surface.hpp>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
@@ -29,9 +30,11 @@ class Sequence {
   using T = typename BodyType::T;
   using Scalar = T;
   using Arguments = MatrixArguments<T>;
+  static constexpr bool kReads = BodyType::kReads;
 
   struct Tape {
-    MatrixView<const T> x;
+    InputPort<T> input;
+    MemoryPort<T> memory;
     MatrixView<T> opened, y, dy;      // after Open; the output; dy where a reader closes
     Stream<M, const T> last;          // the stream after the last block
     Stream<N, T> ds;                  // gradients of the parts from 1 on; part 0 lives in dx
@@ -73,11 +76,13 @@ class Sequence {
     const auto& [x, y] = arguments;
     const Index rows = pass.shape.rows(), count = static_cast<Index>(bodies_.size());
     Tape t{};
-    t.x = x;
+    Pass inner = pass;
     t.y = y;
     t.bodies = p.array<typename BodyType::Tape>(count);
+    t.input = InputPort<T>::plan(p, pass, x, width_);
+    if constexpr (kReads) t.memory = MemoryPort<T>::plan(p, pass, width_, inner);
     Stream<M, const T> in;
-    in.fill(x);
+    in.fill(t.input.entered());
     if (opens()) {
       t.opened = p.keep<T>(rows, width_);
       in.fill(t.opened);
@@ -93,7 +98,7 @@ class Sequence {
       const BodyType& body = bodies_[static_cast<std::size_t>(i)];
       Stream<M, T> out = p.training() ? carve(p, pass.shape, i) : set[i % 2];
       if (writes_to_caller(i)) out[0] = y;
-      const auto tape = p.child(body, pass, in, out);
+      const auto tape = p.child(body, inner, in, out);
       if (t.bodies != nullptr) t.bodies[i] = tape;
       in = tape.y;
     }
@@ -104,28 +109,34 @@ class Sequence {
   }
 
   void forward(const T* weights, const Tape& t) const {
-    if (opens()) open_.forward(weights, t.x, t.opened, t.open);
+    t.input.enter();
+    if constexpr (kReads) t.memory.enter();
+    if (opens()) open_.forward(weights, t.input.entered(), t.opened, t.open);
     for (std::size_t i = 0; i < bodies_.size(); ++i) bodies_[i].forward(weights, t.bodies[i]);
     if (closes()) read(close_, weights, t.last, t.y, t.close);
+    t.input.leave(t.y);
   }
 
-  /// dx: assigned; it carries the gradient of part 0 all the way. May be dy.
+  /// dx: assigned; it carries the gradient of part 0 all the way. May be dy. The memory's gradient is left in the tape's port.
   void backward(const T* weights, MatrixView<const T> dy, MatrixView<T> dx, T* gradients, const Tape& t) const {
     Stream<N, T> ds = t.ds;
     ds[0] = dx;
     for (int i = 1; i < N; ++i) kernels::fill(ds[static_cast<std::size_t>(i)], T(0));
+    if constexpr (kReads) t.memory.enter_backward();
     if (!closes()) {
-      kernels::copy(dy, dx);
+      t.input.enter_backward(dy, dx);
     } else if constexpr (kReaderCloses) {
-      kernels::copy(dy, t.dy);
+      t.input.enter_backward(dy, t.dy);
       kernels::fill(dx, T(0));
       read_backward(close_, weights, t.last, MatrixView<const T>(t.dy), first_parts(ds), gradients, t.close);
     } else {
-      close_.backward(weights, t.last[0], dy, dx, Write::assign, gradients, t.close);
+      t.input.enter_backward(dy, dx);
+      close_.backward(weights, t.last[0], MatrixView<const T>(dx), dx, Write::assign, gradients, t.close);
     }
     for (std::size_t i = bodies_.size(); i-- > 0;) bodies_[i].backward(weights, ds, gradients, t.bodies[i]);
     if constexpr (!BodyType::kPerBlock) join_parts(ds);
-    if (opens()) open_.backward(weights, t.x, MatrixView<const T>(dx), dx, Write::assign, gradients, t.open);
+    if (opens()) open_.backward(weights, t.input.entered(), MatrixView<const T>(dx), dx, Write::assign, gradients, t.open);
+    t.input.leave(dx);
   }
 
   /// The stream after block i (0-based), part 0, as forward left it in a training workspace.

@@ -13,8 +13,10 @@ class Single {
   using Scalar = typename M::Scalar;
   using T = Scalar;
   using Arguments = MatrixArguments<T>;
+  static constexpr bool kReads = kReadsMemory<M>;
   struct Tape {
-    MatrixView<const T> x;
+    InputPort<T> input;
+    MemoryPort<T> memory;
     MatrixView<T> y, dy;
     typename M::Tape module;
   };
@@ -26,14 +28,29 @@ class Single {
   Index width_in() const { return width_in_; }
   Index width_out() const { return width_out_; }
   Tape plan(Plan& p, const Pass& pass, const Arguments& arguments) const {
-    Tape t{arguments.x, arguments.y, p.gradient<T>(pass.shape.rows(), width_out_), {}};
-    t.module = p.child(module_, pass);
+    Pass inner = pass;
+    Tape t{};
+    t.y = arguments.y;
+    t.input = InputPort<T>::plan(p, pass, arguments.x, width_in_);
+    if constexpr (kReads) t.memory = MemoryPort<T>::plan(p, pass, width_in_, inner);
+    t.dy = p.gradient<T>(pass.shape.rows(), width_out_);
+    t.module = p.child(module_, inner);
     return t;
   }
-  void forward(const T* weights, const Tape& t) const { module_.forward(weights, t.x, t.y, t.module); }
+  void forward(const T* weights, const Tape& t) const {
+    t.input.enter();
+    if constexpr (kReads) t.memory.enter();
+    if (active(module_)) module_.forward(weights, t.input.entered(), t.y, t.module);
+    else kernels::copy(t.input.entered(), t.y);
+    t.input.leave(t.y);
+  }
   void backward(const T* weights, MatrixView<const T> dy, MatrixView<T> dx, T* gradients, const Tape& t) const {
-    kernels::copy(dy, t.dy);  // dx may be dy, and a sublayer cannot work in place
-    module_.backward(weights, t.x, MatrixView<const T>(t.dy), dx, Write::assign, gradients, t.module);
+    if constexpr (kReads) t.memory.enter_backward();
+    t.input.enter_backward(dy, t.dy);  // dx may be dy, and a sublayer cannot work in place
+    if (active(module_))
+      module_.backward(weights, t.input.entered(), MatrixView<const T>(t.dy), dx, Write::assign, gradients, t.module);
+    else kernels::copy<T>(t.dy, dx);
+    t.input.leave(dx);
   }
 
  private:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <norma/block/network.hpp>
+#include <norma/block/ports.hpp>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
@@ -13,7 +14,8 @@ struct MatrixArguments {
   MatrixView<T> y;
 };
 
-/// A network whose `Core` maps a matrix to a matrix: width_in(), width_out(), Arguments = MatrixArguments, the tape holds x,
+/// A network whose `Core` maps a matrix to a matrix: width_in(), width_out(), Arguments = MatrixArguments, kReads (the call's
+/// memory), a Tape with `input` and, where it reads one, `memory`,
 ///   void forward(const T* weights, const Tape&) const
 ///   void backward(const T* weights, MatrixView<const T> dy, MatrixView<T> dx, T* gradients, const Tape&) const
 template <class Core>
@@ -32,7 +34,9 @@ class Surface : public Network<Core> {
     check_tensor("y", out, in.shape, this->core().width_out());
     if (overlap(in.matrix, out.matrix)) fail("y overlaps x");
     this->check_parameters("weights", weights);
-    this->core().forward(weights.data(), this->begin(workspace, {in.shape, call}, {in.matrix, out.matrix}));
+    Shape shape = in.shape;
+    if constexpr (Core::kReads) shape.memory_tokens = checked_memory(call, shape, out.matrix);
+    this->core().forward(weights.data(), this->begin(workspace, {.shape = shape, .call = call}, {in.matrix, out.matrix}));
     this->end(workspace);
   }
 
@@ -48,7 +52,7 @@ class Surface : public Network<Core> {
     check_tensor("x", in, shape, this->core().width_in());
     check_tensor("dy", d_out, shape, this->core().width_out());
     check_tensor("dx", d_in, shape, this->core().width_in());
-    if (in.matrix.data != tape.x.data || in.matrix.stride != tape.x.stride) fail("x is not the tensor that forward was given");
+    if (in.matrix.data != tape.input.x.data || in.matrix.stride != tape.input.x.stride) fail("x is not the tensor that forward was given");
     if (overlap(in.matrix, d_in.matrix)) fail("dx overlaps x");
     const bool same = d_in.matrix.data == d_out.matrix.data && d_in.matrix.stride == d_out.matrix.stride;
     if (!same && overlap(d_out.matrix, d_in.matrix)) fail("dx overlaps dy in part");
@@ -57,8 +61,35 @@ class Surface : public Network<Core> {
     this->core().backward(weights.data(), d_out.matrix, d_in.matrix, gradients.data(), tape);
   }
 
+  /// The same, and the gradient of the memory, assigned: [batch, memory_tokens, width], added over all who read it.
+  template <class X, class DY, class DX, class DM>
+    requires(Core::kReads)
+  void backward(const Parameters<T>& weights, const X& x, const DY& dy, DX&& dx, Parameters<T>& gradients, Workspace& workspace,
+                DM&& d_memory) const {
+    const TensorView<T> out = tensor_view<T>(d_memory);
+    const typename Core::Tape& tape = this->tape(workspace, "backward");
+    const Shape shape = this->last_shape(workspace);
+    check_tensor("d_memory", out, {shape.batch, shape.memory_tokens}, this->core().width_in());
+    for (const auto& other : {tensor_view<const T>(x).matrix, tensor_view<const T>(dy).matrix, tape.memory.memory})
+      if (overlap(other, out.matrix)) fail("d_memory overlaps x, dy or the memory");
+    backward(weights, x, dy, dx, gradients, workspace);
+    kernels::copy<T>(tape.memory.d_memory, out.matrix);
+  }
+
  protected:
   using Network<Core>::Network;
+
+ private:
+  /// Tokens of the memory. Stops unless it is there and fits.
+  Index checked_memory(const Call& call, Shape shape, const MatrixView<T>& y) const {
+    const TensorView<const T>& memory = call.memory.template as<T>();
+    if (call.memory.empty()) fail("memory is missing: give it in the call, Call{.memory = encoded}");
+    if (memory.matrix.data == nullptr && memory.matrix.size() != 0) fail("memory has no memory (null)");
+    if (!call.memory.template is<T>()) fail("memory is of another scalar type than the network");
+    check_tensor("memory", memory, {shape.batch, memory.shape.tokens}, this->core().width_in());
+    if (overlap(memory.matrix, y)) fail("y overlaps the memory");
+    return memory.shape.tokens;
+  }
 };
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET

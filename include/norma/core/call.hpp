@@ -57,6 +57,7 @@ class Memory {
     using T = TensorScalar<E>;
     static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "norma: memory is a tensor of float or double");
     const auto view = tensor_view<const T>(tensor);
+    kind_ = std::is_same_v<T, float> ? Kind::f32 : Kind::f64;
     if constexpr (std::is_same_v<T, float>) f32_ = view;
     else f64_ = view;
   }
@@ -66,7 +67,15 @@ class Memory {
     else return f64_;
   }
 
+  bool empty() const { return kind_ == Kind::none; }
+  template <class T>
+  bool is() const {
+    return kind_ == (std::is_same_v<T, float> ? Kind::f32 : Kind::f64);
+  }
+
  private:
+  enum class Kind { none, f32, f64 };
+  Kind kind_ = Kind::none;
   TensorView<const float> f32_{{0, 0}, {}};
   TensorView<const double> f64_{{0, 0}, {}};
 };
@@ -91,7 +100,37 @@ struct Call {
 struct Pass {
   Shape shape;
   Call call;
+  bool largest = false;      ///< only counting: memory for every kind of call at this shape
   void* d_memory = nullptr;  ///< where cross-attention adds the gradient of the memory: [batch x memory_tokens, width], dense
+
+  bool padded() const { return largest || !call.lengths.empty(); }
+  bool memory_padded() const { return largest || !call.memory_lengths.empty(); }
+  /// Rotary angles: one row for every row, or one sequence of them for all.
+  bool positions_per_row() const {
+    return largest || (static_cast<Index>(call.positions.size()) == shape.rows() && shape.batch > 1);
+  }
 };
+
+/// Stops unless lengths are one per sequence, each 0 to tokens.
+inline void check_lengths(const char* name, std::span<const Index> lengths, Index batch, Index tokens) {
+  if (lengths.empty()) return;
+  if (static_cast<Index>(lengths.size()) != batch)
+    fail(std::string(name) + " has " + std::to_string(lengths.size()) + " values, wanted " + std::to_string(batch) +
+         ", one per sequence");
+  for (std::size_t b = 0; b < lengths.size(); ++b)
+    if (lengths[b] < 0 || lengths[b] > tokens)
+      fail(std::string(name) + "[" + std::to_string(b) + "] is " + std::to_string(lengths[b]) + ", wanted 0 to " +
+           std::to_string(tokens));
+}
+
+/// Stops unless a map is absent, or over this problem with batch and heads full or shared.
+template <class T>
+void check_map(const char* name, const AttentionMap<T>& map, Index batch, Index heads, Index queries, Index keys) {
+  if (map.data == nullptr) return;
+  if ((map.batch != 1 && map.batch != batch) || (map.heads != 1 && map.heads != heads) || map.queries != queries ||
+      map.keys != keys)
+    fail(std::string(name) + " has shape " + shape_text({map.batch, map.heads, map.queries, map.keys}) + ", wanted " +
+         shape_text({batch, heads, queries, keys}) + ", or 1 for the first or second");
+}
 
 }  // namespace norma::inline v0_1

@@ -23,6 +23,10 @@
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
+/// Whether a module reads the call's memory: cross-attention.
+template <class M>
+inline constexpr bool kReadsMemory = false;
+
 /// Base of modules that may be absent at run time: they have active(). An absent module's output is its input's view.
 struct Optional {};
 

@@ -18,6 +18,13 @@ struct TensorView {
   MatrixView<T> matrix;
 };
 
+/// "[2, 5, 12]", for messages.
+inline std::string shape_text(std::initializer_list<Index> sizes) {
+  std::string text = "[";
+  for (Index s : sizes) text += (text.size() > 1 ? ", " : "") + std::to_string(s);
+  return text + "]";
+}
+
 namespace detail {
 
 /// Eigen::Tensor and TensorMap, without including their header: data, dimension(i), and a layout constant.
@@ -48,15 +55,6 @@ inline constexpr bool kNever = false;
 template <class T, class Data>
 inline constexpr bool kWritable = std::is_const_v<T> || !std::is_const_v<std::remove_pointer_t<Data>>;
 
-inline std::string shape_text(std::initializer_list<Index> sizes) {
-  std::string text = "[";
-  for (Index s : sizes) text += (text.size() > 1 ? ", " : "") + std::to_string(s);
-  return text + "]";
-}
-
-}  // namespace detail
-
-namespace detail {
 template <class E>
 struct ScalarOfTensor {
   using Type = std::remove_cv_t<std::remove_pointer_t<decltype(std::declval<E&>().data())>>;
@@ -113,8 +111,7 @@ TensorView<T> tensor_view(E& e) {
 /// Stops unless the tensor has this shape and memory behind it.
 template <class T>
 void check_tensor(const char* name, const TensorView<T>& given, Shape shape, Index width) {
-  using detail::shape_text;
-  const bool rows_fit = given.shape == shape || (given.shape.batch == 1 && given.shape.tokens == shape.rows());
+  const bool rows_fit = (given.shape.batch == shape.batch && given.shape.tokens == shape.tokens) || (given.shape.batch == 1 && given.shape.tokens == shape.rows());
   if (!rows_fit || given.matrix.columns != width)
     fail(std::string(name) + " has shape " + shape_text({given.shape.batch, given.shape.tokens, given.matrix.columns}) +
          ", wanted " + shape_text({shape.batch, shape.tokens, width}));

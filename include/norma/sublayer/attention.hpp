@@ -100,6 +100,7 @@ class MultiHeadAttention {
     const Index rows = shape.rows(), key_rows = key_pass.shape.rows(), width = heads_ * head_dim_, kv_width = kv_heads_ * head_dim_;
     Tape t{};
     t.problem = {shape.batch, shape.tokens, key_pass.shape.tokens, heads_, kv_heads_, head_dim_, score_scale_};
+    check(call, shape);
     if constexpr (kCross) {
       t.memory = call.memory.as<T>().matrix;
       t.d_memory = {static_cast<T*>(pass.d_memory), key_rows, t.memory.columns};
@@ -128,8 +129,7 @@ class MultiHeadAttention {
     t.log_sums = p.keep<T>(rows, heads_);
     if (rotary_.width > 0) {
       // Without positions of its own, every sequence turns alike.
-      const bool per_row = static_cast<Index>(call.positions.size()) == rows;
-      const Index angles = per_row ? rows : shape.tokens;
+      const Index angles = pass.positions_per_row() ? rows : shape.tokens;
       t.positions = call.positions.data();
       t.cosines = p.keep<T>(angles, rotary_.width / 2);
       t.sines = p.keep<T>(angles, rotary_.width / 2);
@@ -216,6 +216,25 @@ class MultiHeadAttention {
     return rotary;
   }
 
+  /// Masks and positions fit the shape.
+  void check(const Call& call, const Shape& shape) const {
+    const auto check_bias = [&](const char* name, const Bias& bias, Index keys) {
+      if (!bias.empty() && bias.as<T>().data == nullptr) fail(std::string(name) + " is of another scalar type than the network");
+      check_map(name, bias.as<T>(), shape.batch, heads_, shape.tokens, keys);
+    };
+    if constexpr (kCross) {
+      check_map("memory_keep", call.memory_keep, shape.batch, heads_, shape.tokens, shape.memory_tokens);
+      check_bias("memory_bias", call.memory_bias, shape.memory_tokens);
+    } else {
+      check_map("keep", call.keep, shape.batch, heads_, shape.tokens, shape.tokens);
+      check_bias("bias", call.bias, shape.tokens);
+      const auto positions = static_cast<Index>(call.positions.size());
+      if (positions != 0 && positions != shape.tokens && positions != shape.rows())
+        fail("positions has " + std::to_string(positions) + " values, wanted " + std::to_string(shape.tokens) + " or " +
+             std::to_string(shape.rows()));
+    }
+  }
+
   void declare_fused(Layout& layout, Index width) {
     const Index q = heads_ * head_dim_, kv = kv_heads_ * head_dim_, rows = q + 2 * kv;
     RowGroups query{0, q, q, q}, key{q, kv, kv, kv}, value{q + kv, kv, kv, kv};
@@ -269,6 +288,9 @@ class MultiHeadAttention {
   double dropout_rate_;
   std::string dropout_name_;
 };
+
+template <class T, class Inner>
+inline constexpr bool kReadsMemory<MultiHeadAttention<T, Inner, true>> = true;
 
 // Names for the arguments of Block and DecoderBlock.
 template <class T, class Inner = Entries<>>
