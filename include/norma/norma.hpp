@@ -3,6 +3,7 @@
 #pragma once
 
 #include <norma/block/block.hpp>
+#include <norma/block/encoder_decoder.hpp>
 #include <norma/block/language_model.hpp>
 #include <norma/block/stack.hpp>
 #include <norma/block/standalone.hpp>

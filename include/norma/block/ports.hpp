@@ -69,14 +69,17 @@ struct MemoryPort {
   /// Carves, and points the inner pass to the memory that its modules shall read.
   static MemoryPort plan(Plan& p, const Pass& pass, Index width, Pass& inner) {
     MemoryPort port;
-    const Index rows = pass.shape.memory_rows();
     port.memory = pass.call.memory.template as<T>().matrix;
+    if (pass.memory_owned) {
+      port.d_memory = {static_cast<T*>(pass.d_memory), pass.shape.memory_rows(), width};
+      return port;
+    }
     if (pass.memory_padded()) {
-      port.clean = p.keep<T>(rows, width);
+      port.clean = p.keep<T>(pass.shape.memory_rows(), width);
       port.padding = {pass.call.memory_lengths.data(), pass.shape.memory_tokens};
       inner.call.memory = Memory(TensorView<const T>{{pass.shape.batch, pass.shape.memory_tokens}, port.clean});
     }
-    port.d_memory = p.gradient<T>(rows, width);
+    port.d_memory = p.gradient<T>(pass.shape.memory_rows(), width);
     inner.d_memory = port.d_memory.data;
     return port;
   }

@@ -101,6 +101,7 @@ struct Pass {
   Shape shape;
   Call call;
   bool largest = false;      ///< only counting: memory for every kind of call at this shape
+  bool memory_owned = false; ///< an owner above has cleared the memory's padding and carved d_memory
   void* d_memory = nullptr;  ///< where cross-attention adds the gradient of the memory: [batch x memory_tokens, width], dense
 
   bool padded() const { return largest || !call.lengths.empty(); }
