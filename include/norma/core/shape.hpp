@@ -17,7 +17,7 @@ struct Shape {
   /// The largest Index where the product has no room: no plan accepts that many.
   constexpr Index rows() const {
     Index product = 0;
-    return __builtin_mul_overflow(batch, tokens, &product) ? std::numeric_limits<Index>::max() : product;
+    return __builtin_mul_overflow(batch, tokens, &product) ? (std::numeric_limits<Index>::max)() : product;
   }
   constexpr bool operator==(const Shape&) const = default;
 };

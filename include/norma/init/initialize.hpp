@@ -51,12 +51,12 @@ struct Normal {
 template <class T, class Scheme>
 Parameters<T> initialize(const std::shared_ptr<const Layout>& layout, const Rng& rng, const Scheme& scheme) {
   Parameters<T> weights(layout);
-  weights.for_each_parameter([&](const ParameterInfo& info, auto map) {
-    const Rng stream = rng.stream(info.name);
-    for (Index r = 0; r < info.at.rows; ++r)
-      for (Index c = 0; c < info.at.columns; ++c) {
-        const auto i = static_cast<std::uint64_t>(r * info.at.columns + c);
-        map(r, c) = static_cast<T>(info.initial ? info.initial(r, c) : info.gain * scheme.draw(info, stream, i));
+  weights.for_each_parameter([&](const ParameterInfo& entry, auto map) {
+    const Rng stream = rng.stream(entry.name);
+    for (Index r = 0; r < entry.at.rows; ++r)
+      for (Index c = 0; c < entry.at.columns; ++c) {
+        const auto i = static_cast<std::uint64_t>(r * entry.at.columns + c);
+        map(r, c) = static_cast<T>(entry.initial ? entry.initial(r, c) : entry.gain * scheme.draw(entry, stream, i));
       }
   });
   return weights;
