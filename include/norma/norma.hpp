@@ -7,8 +7,10 @@
 #include <norma/block/language_model.hpp>
 #include <norma/block/stack.hpp>
 #include <norma/block/standalone.hpp>
+#include <norma/norm/identity.hpp>
 #include <norma/norm/layer_norm.hpp>
 #include <norma/norm/rms_norm.hpp>
+#include <norma/norm/scale_norm.hpp>
 #include <norma/residual/combine.hpp>
 #include <norma/residual/policy/deep_norm.hpp>
 #include <norma/residual/policy/post_ln.hpp>

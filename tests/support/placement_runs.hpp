@@ -57,7 +57,11 @@ TYPED_TEST_P(PlacementRuns, BatchMatesChangeNothing) {
   const auto check = [&](const auto& net) {
     auto workspace = net.workspace({5, tokens});
     const auto all = run(net, weights, {5, tokens}, x, dy, workspace);
-    for (const auto& [first, count] : {std::pair<Index, Index>{0, 1}, {3, 1}, {1, 2}, {2, 3}}) {
+    struct Range {
+      Index first, count;
+    };
+    for (const Range& range : {Range{0, 1}, Range{3, 1}, Range{1, 2}, Range{2, 3}}) {
+      const Index first = range.first, count = range.count;
       const auto part = [&](const std::vector<float>& v) { return rows(v, first * tokens, count * tokens, kRunWidth); };
       const auto few = run(net, weights, {count, tokens}, part(x), part(dy), workspace);
       EXPECT_TRUE(same_bits(few.y, part(all.y))) << count << " sequences from " << first;

@@ -63,10 +63,10 @@ concept MatrixModuleOf = Declared<M> && requires(const M& m, const T* weights, T
   m.forward(weights, x, y, tape);
   m.backward(weights, x, x, y, Write::add, gradients, tape);
 };
-template <class M, int N, class T>
-concept StreamReaderOf = Declared<M> && (M::parts == N) &&
-                         requires(const M& m, const T* weights, T* gradients, const Stream<N, const T>& s,
-                                  const Stream<N, T>& ds, MatrixView<const T> dy, MatrixView<T> y,
+template <class M, int Parts, class T>
+concept StreamReaderOf = Declared<M> && (M::parts == Parts) &&
+                         requires(const M& m, const T* weights, T* gradients, const Stream<Parts, const T>& s,
+                                  const Stream<Parts, T>& ds, MatrixView<const T> dy, MatrixView<T> y,
                                   const typename M::Tape& tape) {
                            m.forward(weights, s, y, tape);
                            m.backward(weights, s, dy, ds, gradients, tape);
@@ -81,21 +81,21 @@ concept IsReader = requires { M::parts; };
 template <class M>
 concept Module = detail::MatrixModuleOf<M, float> || detail::MatrixModuleOf<M, double>;
 
-/// Maps a stream of N matrices to a matrix: a reader of N parts, or a module, which then reads part 0.
-template <class M, int N>
-concept Reader = Module<M> || detail::StreamReaderOf<M, N, float> || detail::StreamReaderOf<M, N, double>;
+/// Maps a stream of several matrices to a matrix: a reader of as many parts, or a module, which then reads part 0.
+template <class M, int Parts>
+concept Reader = Module<M> || detail::StreamReaderOf<M, Parts, float> || detail::StreamReaderOf<M, Parts, double>;
 
 /// Runs a reader on a stream; a matrix module reads part 0.
-template <class M, class T, std::size_t N>
-void read(const M& m, const T* weights, const std::array<MatrixView<const T>, N>& s, MatrixView<T> y,
+template <class M, class T, std::size_t Parts>
+void read(const M& m, const T* weights, const std::array<MatrixView<const T>, Parts>& s, MatrixView<T> y,
           const typename M::Tape& tape) {
   if constexpr (detail::IsReader<M>) m.forward(weights, s, y, tape);
   else m.forward(weights, s[0], y, tape);
 }
 /// Its backward: adds to the gradient of every part it read.
-template <class M, class T, std::size_t N>
-void read_backward(const M& m, const T* weights, const std::array<MatrixView<const T>, N>& s, MatrixView<const T> dy,
-                   const std::array<MatrixView<T>, N>& ds, T* gradients, const typename M::Tape& tape) {
+template <class M, class T, std::size_t Parts>
+void read_backward(const M& m, const T* weights, const std::array<MatrixView<const T>, Parts>& s, MatrixView<const T> dy,
+                   const std::array<MatrixView<T>, Parts>& ds, T* gradients, const typename M::Tape& tape) {
   if constexpr (detail::IsReader<M>) m.backward(weights, s, dy, ds, gradients, tape);
   else m.backward(weights, s[0], dy, ds[0], Write::add, gradients, tape);
 }

@@ -60,6 +60,11 @@ struct Parameter {
   MatrixView<T> in(T* gradients) const {
     return {gradients + offset, rows, columns};
   }
+  /// The first element, or null for a parameter that was never declared.
+  template <class T>
+  T* data_in(T* buffer) const {
+    return offset < 0 ? nullptr : buffer + offset;
+  }
 };
 
 /// The value that element (row, column) starts from. Empty: the initialiser decides.
@@ -144,11 +149,11 @@ class Layout {
   Parameter shared(Scope scope, std::string_view name, Index rows, Index columns, Kind kind, InitialValue initial = {}) {
     const std::string& level = scope == Scope::stack ? stack_ : scope == Scope::block ? block_ : prefix_;
     const std::string full = level + std::string(name);
-    for (const auto& info : entries_)
-      if (info.name == full) {
-        if (info.at.rows != rows || info.at.columns != columns)
+    for (const auto& entry : entries_)
+      if (entry.name == full) {
+        if (entry.at.rows != rows || entry.at.columns != columns)
           fail("parameter " + full + " is shared with two different shapes");
-        return info.at;
+        return entry.at;
       }
     return make(full, rows, columns, kind, std::move(initial));
   }
@@ -164,8 +169,8 @@ class Layout {
   Index count() const { return count_; }  ///< parameters, padding not counted
 
   const ParameterInfo& find(std::string_view name) const {
-    for (const auto& info : entries_)
-      if (info.name == name) return info;
+    for (const auto& entry : entries_)
+      if (entry.name == name) return entry;
     fail("no parameter is called \"" + std::string(name) + "\"");
   }
 
@@ -175,8 +180,8 @@ class Layout {
   static constexpr Index kLimit = Index(1) << 57;  // elements; no machine holds as many
 
   Parameter make(std::string name, Index rows, Index columns, Kind kind, InitialValue initial) {
-    for (const auto& info : entries_)
-      if (info.name == name) fail("two parameters are called \"" + name + "\"");
+    for (const auto& entry : entries_)
+      if (entry.name == name) fail("two parameters are called \"" + name + "\"");
     const auto refuse = [&](const char* why) {
       fail("parameter \"" + name + "\" of shape [" + std::to_string(rows) + ", " + std::to_string(columns) + "]" + why);
     };
@@ -217,12 +222,12 @@ class Parameters {
   template <class F>
   void for_each_parameter(F&& visit) {
     if (layout_ == nullptr) return;
-    for (const auto& info : layout_->entries()) visit(info, map(info));
+    for (const auto& entry : layout_->entries()) visit(entry, map(entry));
   }
   template <class F>
   void for_each_parameter(F&& visit) const {
     if (layout_ == nullptr) return;
-    for (const auto& info : layout_->entries()) visit(info, map(info));
+    for (const auto& entry : layout_->entries()) visit(entry, map(entry));
   }
 
   T* data() { return reinterpret_cast<T*>(buffer_.data()); }
@@ -253,8 +258,8 @@ class Parameters {
     if (layout_ == nullptr) fail("no parameter is called \"" + std::string(name) + "\": these parameters are empty");
     return layout_->find(name);
   }
-  Map map(const ParameterInfo& info) { return {data() + info.at.offset, info.at.rows, info.at.columns}; }
-  ConstMap map(const ParameterInfo& info) const { return {data() + info.at.offset, info.at.rows, info.at.columns}; }
+  Map map(const ParameterInfo& entry) { return {data() + entry.at.offset, entry.at.rows, entry.at.columns}; }
+  ConstMap map(const ParameterInfo& entry) const { return {data() + entry.at.offset, entry.at.rows, entry.at.columns}; }
 
   std::shared_ptr<const Layout> layout_;
   Buffer buffer_;

@@ -22,7 +22,7 @@ struct Shape {
  private:
   static constexpr Index product(Index a, Index b) {
     Index p = 0;
-    return __builtin_mul_overflow(a, b, &p) ? std::numeric_limits<Index>::max() : p;
+    return __builtin_mul_overflow(a, b, &p) ? (std::numeric_limits<Index>::max)() : p;
   }
 };
 

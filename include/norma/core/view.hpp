@@ -35,14 +35,14 @@ struct MatrixView {
   }
 };
 
-/// A stream of N matrices of one shape, by value.
-template <int N, class T>
-using Stream = std::array<MatrixView<T>, N>;
+/// A stream of several matrices of one shape, by value.
+template <int Parts, class T>
+using Stream = std::array<MatrixView<T>, Parts>;
 
-template <int N, class T>
-constexpr Stream<N, const T> as_const(const Stream<N, T>& s) {
-  Stream<N, const T> r;
-  for (int i = 0; i < N; ++i) r[i] = s[i];
+template <int Parts, class T>
+constexpr Stream<Parts, const T> as_const(const Stream<Parts, T>& s) {
+  Stream<Parts, const T> r;
+  for (int i = 0; i < Parts; ++i) r[i] = s[i];
   return r;
 }
 

@@ -82,7 +82,7 @@ struct DepthScaled {
 template <class T, class Scheme>
 Parameters<T> initialize(const std::shared_ptr<const Layout>& layout, const Rng& rng, const Scheme& scheme) {
   Parameters<T> weights(layout);
-  weights.for_each_parameter([&](const ParameterInfo& info, auto map) {
+  weights.for_each_parameter([&](const ParameterInfo& entry, auto map) {
     const auto fill = [&](const ParameterInfo& part, RowGroups rows) {
       const Rng stream = rng.stream(part.name);
       for (Index r = 0; r < rows.outputs; ++r)
@@ -91,10 +91,10 @@ Parameters<T> initialize(const std::shared_ptr<const Layout>& layout, const Rng&
           map(rows.row(r), c) = static_cast<T>(part.initial ? part.initial(r, c) : part.gain * scheme.draw(part, stream, i));
         }
     };
-    if (info.parts.empty()) fill(info, RowGroups::all(info.at.rows));
+    if (entry.parts.empty()) fill(entry, RowGroups::all(entry.at.rows));
     // A part draws what it would draw as a weight of its own: the same fan, the same gain, the same stream.
-    for (const Part& part : info.parts) {
-      ParameterInfo alone = info;
+    for (const Part& part : entry.parts) {
+      ParameterInfo alone = entry;
       alone.name = part.name;
       alone.kind = part.kind;
       alone.gain = part.gain;

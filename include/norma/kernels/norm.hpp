@@ -8,7 +8,8 @@
 //   dx = rstd * (h - mean(h) - n * mean(h * n))          without mean(h) for RMSNorm
 //   dgamma = sum over rows of dy * n,  dbeta = sum over rows of dy
 //
-// Saved for backward: hi, lo (LayerNorm only) and rstd per row. gamma and beta may be null: one and zero.
+// Saved for backward: hi, lo (LayerNorm only) and rstd per row. gamma and beta may be null: one and zero. With unit offset the
+// factor is 1 + gamma (Gemma's form), formed in the scalar type.
 #pragma once
 
 #include <norma/core/view.hpp>
@@ -33,13 +34,24 @@ NORMA_INLINE Pack<T> normalized(Pack<T> x, Pack<T> hi, Pack<T> lo, Pack<T> rstd)
   return (simd::keep(x - hi) - lo) * rstd;
 }
 
+/// The factor on the normalised row.
+template <class T>
+struct Factor {
+  const T* gamma;
+  T offset;  ///< 1 with unit offset
+
+  NORMA_INLINE Pack<T> load(Index i, Index k) const {
+    return gamma != nullptr ? simd::broadcast(offset) + simd::load_up_to(gamma + i, k) : simd::broadcast(T(1));
+  }
+  double at(Index i) const { return gamma != nullptr ? static_cast<double>(offset + gamma[i]) : 1.0; }
+};
+
 template <Center C, class T>
-NORMA_COLD RowStatistics<T> norm_row_scaled(const T* x, const T* gamma, const T* beta, T* y, Index n, double eps) {
+NORMA_COLD RowStatistics<T> norm_row_scaled(const T* x, Factor<T> factor, const T* beta, T* y, Index n, double eps) {
   const ScaledStatistics s = scaled_statistics<C>(x, n, eps);
   for (Index i = 0; i < n; ++i) {
-    const double g = gamma != nullptr ? static_cast<double>(gamma[i]) : 1.0;
     const double b = beta != nullptr ? static_cast<double>(beta[i]) : 0.0;
-    y[i] = static_cast<T>(s.normalized(x[i]) * g + b);
+    y[i] = static_cast<T>(s.normalized(x[i]) * factor.at(i) + b);
   }
   return {static_cast<T>(s.hi / s.scale), static_cast<T>(s.lo / s.scale), static_cast<T>(s.unscaled_rstd())};
 }
@@ -49,10 +61,11 @@ NORMA_COLD RowStatistics<T> norm_row_scaled(const T* x, const T* gamma, const T*
 /// y = norm(x) for every row. x, y: [rows, width]; gamma, beta: [width] or null; y may be x. \see norm.hpp for the equations.
 template <Center C, class T>
 void norm_forward(MatrixView<const T> x, const T* gamma, const T* beta, double eps, MatrixView<T> y,
-                  SavedStatistics<T> saved) noexcept {
+                  SavedStatistics<T> saved, bool unit_offset = false) noexcept {
   using namespace simd;
   const Index n = x.columns;
-  const Pack<T> one = broadcast(T(1)), none = zero<T>();
+  const detail::Factor<T> factor{gamma, unit_offset ? T(1) : T(0)};
+  const Pack<T> none = zero<T>();
   for (Index r = 0; r < x.rows; ++r) {
     const T* in = x.row(r);
     T* out = y.row(r);
@@ -63,12 +76,11 @@ void norm_forward(MatrixView<const T> x, const T* gamma, const T* beta, double e
       for_each_pack<T>(n, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
         const Pack<T> v = load_up_to(in + i, k);
         const Pack<T> u = C == Center::mean ? detail::normalized(v, hi, lo, rstd) : v * rstd;
-        const Pack<T> g = gamma != nullptr ? load_up_to(gamma + i, k) : one;
         const Pack<T> b = beta != nullptr ? load_up_to(beta + i, k) : none;
-        store_up_to(out + i, fma(u, g, b), k);
+        store_up_to(out + i, fma(u, factor.load(i, k), b), k);
       });
     } else {
-      s = detail::norm_row_scaled<C>(in, gamma, beta, out, n, eps);
+      s = detail::norm_row_scaled<C>(in, factor, beta, out, n, eps);
     }
     if constexpr (C == Center::mean) {
       saved.hi[r] = s.hi;
@@ -81,11 +93,11 @@ void norm_forward(MatrixView<const T> x, const T* gamma, const T* beta, double e
 namespace detail {
 
 template <Center C, class T>
-NORMA_COLD void norm_row_backward_scaled(const T* x, const T* dy, const T* gamma, T* dx, Write write, Index n, double eps,
+NORMA_COLD void norm_row_backward_scaled(const T* x, const T* dy, Factor<T> factor, T* dx, Write write, Index n, double eps,
                                          double* dgamma, double* dbeta) {
   const ScaledStatistics s = scaled_statistics<C>(x, n, eps);
   const auto h = [&](Index i) {
-    return static_cast<double>(dy[i]) * (gamma != nullptr ? static_cast<double>(gamma[i]) : 1.0);
+    return static_cast<double>(dy[i]) * factor.at(i);
   };
   const double count = static_cast<double>(n);
   double mean_h = pairwise_sum(0, n, [&](Index i) { return h(i) / count; });
@@ -105,11 +117,12 @@ NORMA_COLD void norm_row_backward_scaled(const T* x, const T* dy, const T* gamma
 /// `eps` is forward's, for rows that are redone. `sums` is scratch of 2 x width columns: gamma's, then beta's.
 template <Center C, class T>
 void norm_backward(MatrixView<const T> x, MatrixView<const T> dy, const T* gamma, double eps, SavedStatistics<const T> saved,
-                   MatrixView<T> dx, Write write, T* dgamma, T* dbeta, ColumnSums<T> sums) noexcept {
+                   MatrixView<T> dx, Write write, T* dgamma, T* dbeta, ColumnSums<T> sums,
+                   bool unit_offset = false) noexcept {
   using namespace simd;
   const Index n = x.columns;
   sums.begin();
-  const Pack<T> one = broadcast(T(1));
+  const detail::Factor<T> factor{gamma, unit_offset ? T(1) : T(0)};
   for (Index r = 0; r < x.rows; ++r) {
     const T *in = x.row(r), *grad = dy.row(r);
     T* out = dx.row(r);
@@ -119,16 +132,13 @@ void norm_backward(MatrixView<const T> x, MatrixView<const T> dy, const T* gamma
       const Pack<T> v = load_up_to(in + i, k);
       return C == Center::mean ? detail::normalized(v, hi, lo, rstd) : v * rstd;
     };
-    const auto load_gamma = [&](Index i, Index k) NORMA_INLINE_LAMBDA {
-      return gamma != nullptr ? load_up_to(gamma + i, k) : one;
-    };
     bool good = detail::is_plain(saved.rstd[r]);
     std::array<double, 2> s{};
     if (good) {
       s = detail::row_sums<T, 2>(n, [&](Index i, Index k, Pack<T>* lane) NORMA_INLINE_LAMBDA {
-        const Pack<T> g = load_up_to(grad + i, k), h = g * load_gamma(i, k);  // zero beyond the row, so h * n is too
-        lane[0] = fma(g, load_gamma(i, k), lane[0]);
-        lane[1] = fma(h, load_n(i, k), lane[1]);
+        const Pack<T> g = load_up_to(grad + i, k), f = factor.load(i, k);  // zero beyond the row, so all products are
+        lane[0] = fma(g, f, lane[0]);
+        lane[1] = fma(g * f, load_n(i, k), lane[1]);
       });
       good = is_finite(s[0]) && is_finite(s[1]);
     }
@@ -140,11 +150,11 @@ void norm_backward(MatrixView<const T> x, MatrixView<const T> dy, const T* gamma
         T *dg = sums.partial + i, *db = sums.partial + n + i;
         store_up_to(dg, fma(g, u, load_up_to(dg, k)), k);
         store_up_to(db, load_up_to(db, k) + g, k);
-        const Pack<T> d = fma(u, minus_mean_hn, fma(g, load_gamma(i, k), minus_mean_h));
+        const Pack<T> d = fma(u, minus_mean_hn, fma(g, factor.load(i, k), minus_mean_h));
         store_up_to(out + i, write == Write::assign ? d * rstd : fma(d, rstd, load_up_to(out + i, k)), k);
       });
     } else {
-      detail::norm_row_backward_scaled<C>(in, grad, gamma, out, write, n, eps, sums.total, sums.total + n);
+      detail::norm_row_backward_scaled<C>(in, grad, factor, out, write, n, eps, sums.total, sums.total + n);
     }
     sums.end_row(r);
   }

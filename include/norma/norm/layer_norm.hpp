@@ -7,37 +7,41 @@
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
 /// y = (x - mean) / sqrt(variance + eps) * gamma + beta, per row, biased variance (Ba, Kiros and Hinton, arXiv 1607.06450,
-/// equations 3 and 4). Parameters: gamma = 1, beta = 0, [width]. Keeps the mean as two numbers and rstd per row.
+/// equations 3 and 4). Parameters: gamma = 1, beta = 0, [width], either of which may be left out. Keeps the mean as two numbers and
+/// rstd per row. A row whose variance + eps is zero gives beta, and a zero gradient.
 template <class T>
 struct LayerNorm {
   using Scalar = T;
   static constexpr bool needs_x = true;
 
   double eps = 1e-5;
+  bool with_gamma = true, with_beta = true;
   Parameter gamma{}, beta{};
+  Index width = 0;
 
   struct Tape {
     MatrixView<T> hi, lo, rstd;
     kernels::ColumnSums<T> sums;
   };
 
-  void declare(Layout& layout, Index width) {
-    gamma = layout.add("gamma", 1, width, Kind::norm, constant(1));
-    beta = layout.add("beta", 1, width, Kind::norm, constant(0));
+  void declare(Layout& layout, Index columns) {
+    width = columns;
+    if (with_gamma) gamma = layout.add("gamma", 1, width, Kind::norm, constant(1));
+    if (with_beta) beta = layout.add("beta", 1, width, Kind::norm, constant(0));
   }
   Tape plan(Plan& p, const Pass& pass) const {
     const Index rows = pass.shape.rows();
-    return {p.keep<T>(rows, 1), p.keep<T>(rows, 1), p.keep<T>(rows, 1), kernels::ColumnSums<T>::plan(p, 2 * gamma.columns)};
+    return {p.keep<T>(rows, 1), p.keep<T>(rows, 1), p.keep<T>(rows, 1), kernels::ColumnSums<T>::plan(p, 2 * width)};
   }
   void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& tape) const {
-    kernels::norm_forward<kernels::Center::mean, T>(x, gamma.in(weights).data, beta.in(weights).data, eps, y,
+    kernels::norm_forward<kernels::Center::mean, T>(x, gamma.data_in(weights), beta.data_in(weights), eps, y,
                                                     {tape.hi.data, tape.lo.data, tape.rstd.data});
   }
   void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write, T* gradients,
                 const Tape& tape) const {
-    kernels::norm_backward<kernels::Center::mean, T>(x, dy, gamma.in(weights).data, eps,
+    kernels::norm_backward<kernels::Center::mean, T>(x, dy, gamma.data_in(weights), eps,
                                                      {tape.hi.data, tape.lo.data, tape.rstd.data}, dx, write,
-                                                     gamma.in(gradients).data, beta.in(gradients).data, tape.sums);
+                                                     gamma.data_in(gradients), beta.data_in(gradients), tape.sums);
   }
 };
 

@@ -68,7 +68,7 @@ inline double central_difference(const std::function<double(double)>& loss_at, d
 inline TensorReport check_tensor_gradient(const std::string& name, std::span<double> values, std::span<const double> analytic,
                                           const std::function<double()>& loss, const GradientCheckOptions& options) {
   TensorReport r{name, 0, 0, 0, 0};
-  for (double a : analytic) r.largest = std::max(r.largest, std::fabs(a));
+  for (double a : analytic) r.largest = std::max<double>(r.largest, std::fabs(a));
   const auto n = static_cast<Index>(values.size());
   const Index stride = options.samples > 0 ? std::max<Index>(1, (n + options.samples - 1) / options.samples) : 1;
   for (Index i = 0; i < n; i += stride) {
@@ -110,11 +110,11 @@ inline TensorReport check_tensor_gradient(const std::string& name, std::span<dou
 inline GradientReport judge(std::vector<TensorReport> tensors, const GradientCheckOptions& options) {
   GradientReport report;
   double largest = 0;
-  for (const auto& t : tensors) largest = std::max(largest, t.largest);
+  for (const auto& t : tensors) largest = std::max<double>(largest, t.largest);
   for (auto& t : tensors) {
     const bool zero = std::any_of(options.zero_by_theory.begin(), options.zero_by_theory.end(),
                                   [&](const std::string& end) { return t.name.ends_with(end); });
-    const double scale = std::max(t.largest, 1e-3 * largest);
+    const double scale = std::max<double>(t.largest, 1e-3 * largest);
     const double difference = worse(t.difference, t.direction);
     t.error = scale > 0 ? difference / scale : difference;
     if (!(t.error <= options.tolerance))
@@ -155,8 +155,8 @@ GradientReport check_gradients(const Network& network, Parameters<double> weight
     return sum;
   };
   Parameters<double> gradients = network.gradients();
-  gradients.for_each_parameter([&](const ParameterInfo& info, auto map) {  // and add to these
-    for (Index i = 0; i < map.size(); ++i) map.data()[i] = rng.stream(info.name).uniform(static_cast<std::uint64_t>(i));
+  gradients.for_each_parameter([&](const ParameterInfo& entry, auto map) {  // and add to these
+    for (Index i = 0; i < map.size(); ++i) map.data()[i] = rng.stream(entry.name).uniform(static_cast<std::uint64_t>(i));
   });
   const Parameters<double> noise = gradients;
   loss();
@@ -164,9 +164,9 @@ GradientReport check_gradients(const Network& network, Parameters<double> weight
   for (Index i = 0; i < gradients.size(); ++i) gradients.data()[i] -= noise.data()[i];
 
   std::vector<TensorReport> tensors;
-  weights.for_each_parameter([&](const ParameterInfo& info, auto map) {
+  weights.for_each_parameter([&](const ParameterInfo& entry, auto map) {
     const auto size = static_cast<std::size_t>(map.size());
-    tensors.push_back(check_tensor_gradient(info.name, {map.data(), size}, {gradients.data() + info.at.offset, size}, loss, options));
+    tensors.push_back(check_tensor_gradient(entry.name, {map.data(), size}, {gradients.data() + entry.at.offset, size}, loss, options));
   });
   const auto size = static_cast<std::size_t>(x.size());
   tensors.push_back(check_tensor_gradient("x", {x.data(), size}, {dx.data(), size}, loss, options));

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cmath>
+
+#include <norma/core/module.hpp>
+#include <norma/kernels/scale_norm.hpp>
+
+namespace norma::inline v0_1::inline NORMA_TARGET {
+
+/// y = g x / max(|x|, eps), per row, |x| the Euclidean length (Nguyen and Salazar, arXiv 1910.05895, equation 5). Parameter: one
+/// number g = sqrt(width). Keeps 1 / max(|x|, eps) per row.
+template <class T>
+struct ScaleNorm {
+  using Scalar = T;
+  static constexpr bool needs_x = true;
+
+  double eps = 1e-5;
+  Parameter g{};
+
+  struct Tape {
+    MatrixView<T> inverse;
+  };
+
+  void declare(Layout& layout, Index width) {
+    g = layout.add("g", 1, 1, Kind::norm, constant(std::sqrt(static_cast<double>(width))));
+  }
+  Tape plan(Plan& p, const Pass& pass) const { return {p.keep<T>(pass.shape.rows(), 1)}; }
+  void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& tape) const {
+    kernels::scale_norm_forward<T>(x, *g.data_in(weights), eps, y, tape.inverse.data);
+  }
+  void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write, T* gradients,
+                const Tape& tape) const {
+    *g.data_in(gradients) +=
+        static_cast<T>(kernels::scale_norm_backward<T>(x, dy, *g.data_in(weights), tape.inverse.data, dx, write));
+  }
+};
+
+}  // namespace norma::inline v0_1::inline NORMA_TARGET

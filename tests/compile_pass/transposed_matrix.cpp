@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+// The control of compile_fail/transposed_matrix.cpp.
+#include <norma/norma.hpp>
+
+using Block = norma::Block<norma::PreLN>;
+using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+void run(const Block& block, const norma::Parameters<float>& weights, norma::Workspace& workspace,
+         const Eigen::MatrixXf& x, Matrix& y) {
+  block.forward(weights, x.transpose(), y, workspace);
+}

@@ -1,0 +1,46 @@
+# Weak functions of norma that do not carry the instruction set in their name are shared by units of any level, so none of
+# them may be a kernel or a module:
+#   cmake -DNM=nm -DPROGRAM=path -P check_symbols.cmake
+cmake_minimum_required(VERSION 3.21)
+execute_process(COMMAND "${NM}" --defined-only "${PROGRAM}" RESULT_VARIABLE status OUTPUT_VARIABLE symbols)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "${NM} cannot read ${PROGRAM}.")
+endif()
+string(REPLACE "\n" ";" symbols "${symbols}")
+set(tagged 0)
+set(shared "")
+foreach(line IN LISTS symbols)
+  # norma::<version>::<next>, mangled with lengths: functions, variables, tables and statics in functions.
+  if(NOT line MATCHES "^[0-9a-f]+ [WVu] _Z(GV|GR|T[VITS]|Z)?N[VKRO]*5norma4v0_1")
+    continue()
+  endif()
+  string(REGEX MATCH "5norma4v0_1([0-9]+|[a-z][a-zA-Z])(.*)$" found "${line}")
+  set(next "${CMAKE_MATCH_1}")
+  set(rest "${CMAKE_MATCH_2}")
+  if(next MATCHES "^[0-9]+$")
+    string(SUBSTRING "${rest}" 0 ${next} name)
+  else()
+    set(name operator)
+  endif()
+  if(name MATCHES "^(scalar|sse2|avx2|avx512|neon)_")
+    math(EXPR tagged "${tagged} + 1")
+  else()
+    list(APPEND shared "${name}")
+  endif()
+endforeach()
+if(tagged LESS 100)
+  message(FATAL_ERROR "Only ${tagged} symbols with an instruction set in their name: does this script still read them?")
+endif()
+list(REMOVE_DUPLICATES shared)
+list(SORT shared)
+message(STATUS "${tagged} weak symbols with the tag; without it: ${shared}")
+# Plain values, messages and containers; no kernel and no module.
+set(known Buffer Call Depth Dimensions Error Gain Kind Layout MatrixView Parameter ParameterInfo Parameters Pass Rng Shape
+  TensorView as_const assertion_failed check_tensor constant contains detail error_handler fail operator overlap philox
+  tensor_view testing version)
+foreach(name IN LISTS shared)
+  if(NOT name IN_LIST known)
+    message(FATAL_ERROR
+      "${name} is shared by units of different instruction sets: move it into NORMA_TARGET, or add it to the list here.")
+  endif()
+endforeach()
