@@ -10,18 +10,19 @@
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
-/// Self-attention and feed-forward, placed by `PolicyType`. Used alone it maps one matrix to one matrix: what opens and closes
-/// a stack (PreLN's last norm) belongs to Encoder and Decoder.
+/// Self-attention and feed-forward, placed by `PolicyType`. Used alone it maps one matrix to one matrix: what opens and
+/// closes a stack (PreLN's last norm) belongs to Encoder and Decoder.
 ///
 ///   Block<PreLN>                                              float, LayerNorm, attention with biases, GELU
 ///   Block<PreLN, float, RMSNorm, Attention, SwiGLU>           the same, spelled out
 template <class PolicyType, class T = float, template <class> class NormType = LayerNorm,
           template <class, class> class AttentionType = Attention, template <class, class> class FeedForwardType = GELU>
-  requires Policy<PolicyType, NormType<T>>
-class Block : public Surface<Sequence<
-                  Body<PolicyType, NormType<T>, Use<Role::attention, AttentionType>, Use<Role::feed_forward, FeedForwardType>>>> {
+requires Policy<PolicyType, NormType<T>>
+class Block : public Surface<Sequence<Body<PolicyType, NormType<T>, Use<Role::attention, AttentionType>,
+                                           Use<Role::feed_forward, FeedForwardType>>>> {
  public:
-  using BodyType = Body<PolicyType, NormType<T>, Use<Role::attention, AttentionType>, Use<Role::feed_forward, FeedForwardType>>;
+  using BodyType =
+      Body<PolicyType, NormType<T>, Use<Role::attention, AttentionType>, Use<Role::feed_forward, FeedForwardType>>;
 
   /// \throws Error for heads that do not divide the width, or a layer outside 1 .. layers.
   explicit Block(const Dimensions& dims, Depth depth = {}, const PolicyType& policy = {}, const NormType<T>& norm = {})
@@ -29,21 +30,23 @@ class Block : public Surface<Sequence<
             [&](Layout& layout) { return Sequence<BodyType>(dims, depth, 1, Span::block, policy, norm, layout); }) {}
 };
 
-/// Self-attention, cross-attention to the call's memory, and feed-forward, placed by `PolicyType`. The memory is read as it is:
-/// an encoder's closed output needs no norm more.
+/// Self-attention, cross-attention to the call's memory, and feed-forward, placed by `PolicyType`. The memory is read
+/// as it is: an encoder's closed output needs no norm more.
 template <class PolicyType, class T = float, template <class> class NormType = LayerNorm,
           template <class, class> class AttentionType = Attention, template <class, class> class FeedForwardType = GELU,
           template <class, class> class CrossAttentionType = CrossAttention>
-  requires Policy<PolicyType, NormType<T>>
+requires Policy<PolicyType, NormType<T>>
 class DecoderBlock
-    : public Surface<Sequence<Body<PolicyType, NormType<T>, Use<Role::attention, AttentionType>,
-                                   Use<Role::cross_attention, CrossAttentionType>, Use<Role::feed_forward, FeedForwardType>>>> {
+    : public Surface<
+          Sequence<Body<PolicyType, NormType<T>, Use<Role::attention, AttentionType>,
+                        Use<Role::cross_attention, CrossAttentionType>, Use<Role::feed_forward, FeedForwardType>>>> {
  public:
   using BodyType = Body<PolicyType, NormType<T>, Use<Role::attention, AttentionType>,
                         Use<Role::cross_attention, CrossAttentionType>, Use<Role::feed_forward, FeedForwardType>>;
 
   /// \throws Error as Block does.
-  explicit DecoderBlock(const Dimensions& dims, Depth depth = {}, const PolicyType& policy = {}, const NormType<T>& norm = {})
+  explicit DecoderBlock(const Dimensions& dims, Depth depth = {}, const PolicyType& policy = {},
+                        const NormType<T>& norm = {})
       : Surface<Sequence<BodyType>>(
             [&](Layout& layout) { return Sequence<BodyType>(dims, depth, 1, Span::block, policy, norm, layout); }) {}
 };

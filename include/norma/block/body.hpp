@@ -14,10 +14,14 @@ struct Use {
   using Sublayer = F<T, Inner>;
   static constexpr const char* name() {
     switch (R) {
-      case Role::attention: return "attention";
-      case Role::cross_attention: return "cross_attention";
-      case Role::feed_forward: return "feed_forward";
-      default: return "parallel";
+      case Role::attention:
+        return "attention";
+      case Role::cross_attention:
+        return "cross_attention";
+      case Role::feed_forward:
+        return "feed_forward";
+      default:
+        return "parallel";
     }
   }
 };
@@ -38,7 +42,8 @@ struct SiteOf {
   using Sublayer = typename U::template Sublayer<typename Norm::Scalar, Inner>;
   using Type = Site<typename Norm::Scalar, Table, Sublayer>;
 
-  static Type make(const Policy& policy, const Norm& norm, const Dimensions& dims, Depth depth, int site, Layout& layout) {
+  static Type make(const Policy& policy, const Norm& norm, const Dimensions& dims, Depth depth, int site,
+                   Layout& layout) {
     check_takes<Sublayer>(static_cast<const Inner*>(nullptr));
     const Table table = policy.slots(At<U::role, Norm>{depth, site, norm});
     Layout::Level level(layout, U::name());
@@ -81,11 +86,13 @@ struct Sites<Policy, Norm, First, Rest...> {
   };
 
   Sites(const Policy& policy, const Norm& norm, const Dimensions& dims, Depth depth, int index, Layout& layout)
-      : site(Maker::make(policy, norm, dims, depth, index, layout)), next(policy, norm, dims, depth, index + 1, layout) {}
+      : site(Maker::make(policy, norm, dims, depth, index, layout)),
+        next(policy, norm, dims, depth, index + 1, layout) {}
 
   /// Whether a site from here on writes this part of the stream.
   static constexpr bool writes(int part) { return SiteType::writes(part) || Next::writes(part); }
-  /// Where every site writes, in to[0], to[1], ...: the last to write a part writes to y, the others to views carved here.
+  /// Where every site writes, in to[0], to[1], ...: the last to write a part writes to y, the others to views carved
+  /// here.
   static void carve(Plan& p, Shape shape, Index width, const Stream<N, T>& y, Stream<N, T>* to) {
     for (int i = 0; i < N; ++i)
       if (SiteType::writes(i)) (*to)[i] = Next::writes(i) ? p.keep<T>(shape.rows(), width) : y[i];
@@ -97,8 +104,10 @@ struct Sites<Policy, Norm, First, Rest...> {
     return t;
   }
   const Stream<N, const T>& output(const Tape& t) const {
-    if constexpr (sizeof...(Rest) > 0) return next.output(t.next);
-    else return t.site.y;
+    if constexpr (sizeof...(Rest) > 0)
+      return next.output(t.next);
+    else
+      return t.site.y;
   }
   void forward(const T* weights, const Tape& t) const {
     site.forward(weights, t.site);
@@ -159,8 +168,10 @@ class Body {
     Stream<N, T> out, to[static_cast<std::size_t>(kSites)];
     for (int i = 0; i < N; ++i) {
       in[i] = x[kPerBlock ? 0 : i];
-      if (i < M) out[i] = y[i];
-      else if (Sites::writes(i)) out[i] = p.keep<T>(pass.shape.rows(), width_);  // ends with the block
+      if (i < M)
+        out[i] = y[i];
+      else if (Sites::writes(i))
+        out[i] = p.keep<T>(pass.shape.rows(), width_);  // ends with the block
     }
     Sites::carve(p, pass.shape, width_, out, to);
     Tape t{sites_.plan(p, pass, in, to), {}};

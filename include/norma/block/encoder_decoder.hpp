@@ -27,12 +27,15 @@ class EncoderDecoderCore {
     typename Sequence<DecoderBody>::Tape decoder;
   };
 
-  EncoderDecoderCore(const Dimensions& dims, int encoder_layers, int decoder_layers, const typename EncoderBody::Policy& encoder_policy,
+  EncoderDecoderCore(const Dimensions& dims, int encoder_layers, int decoder_layers,
+                     const typename EncoderBody::Policy& encoder_policy,
                      const typename DecoderBody::Policy& decoder_policy, const typename EncoderBody::Norm& encoder_norm,
                      const typename DecoderBody::Norm& decoder_norm, Layout& layout)
       : width_(dims.width),
-        encoder_(make<EncoderBody>("encoder", dims, depth(Side::encoder, encoder_layers, decoder_layers), encoder_policy, encoder_norm, layout)),
-        decoder_(make<DecoderBody>("decoder", dims, depth(Side::decoder, encoder_layers, decoder_layers), decoder_policy, decoder_norm, layout)) {}
+        encoder_(make<EncoderBody>("encoder", dims, depth(Side::encoder, encoder_layers, decoder_layers),
+                                   encoder_policy, encoder_norm, layout)),
+        decoder_(make<DecoderBody>("decoder", dims, depth(Side::decoder, encoder_layers, decoder_layers),
+                                   decoder_policy, decoder_norm, layout)) {}
 
   Index width() const { return width_; }
 
@@ -41,7 +44,8 @@ class EncoderDecoderCore {
     Tape t{};
     t.memory = p.keep<T>(pass.shape.memory_rows(), width_);
     t.d_memory = p.gradient<T>(pass.shape.memory_rows(), width_);
-    Pass source{.shape = {pass.shape.batch, pass.shape.memory_tokens}, .call = arguments.source_call, .largest = pass.largest};
+    Pass source{
+        .shape = {pass.shape.batch, pass.shape.memory_tokens}, .call = arguments.source_call, .largest = pass.largest};
     source.call.lengths = pass.call.memory_lengths;
     t.encoder = p.child(encoder_, source, MatrixArguments<T>{arguments.source, t.memory});
     Pass target = pass;
@@ -70,8 +74,9 @@ class EncoderDecoderCore {
             .decoder_layers = decoder_layers};
   }
   template <class BodyType>
-  static Sequence<BodyType> make(const char* name, const Dimensions& dims, Depth first, const typename BodyType::Policy& policy,
-                                 const typename BodyType::Norm& norm, Layout& layout) {
+  static Sequence<BodyType> make(const char* name, const Dimensions& dims, Depth first,
+                                 const typename BodyType::Policy& policy, const typename BodyType::Norm& norm,
+                                 Layout& layout) {
     Layout::Level level(layout, name);
     return Sequence<BodyType>(dims, first, first.layers, Span::stack, policy, norm, layout);
   }
@@ -91,15 +96,18 @@ class EncoderDecoder : public Network<EncoderDecoderCore<typename EB::BodyType, 
   using T = typename Core::T;
 
   /// \throws Error for heads that do not divide the width, or layers < 1.
-  EncoderDecoder(const Dimensions& dims, int encoder_layers, int decoder_layers, const typename EB::BodyType::Policy& encoder_policy = {},
-                 const typename DB::BodyType::Policy& decoder_policy = {}, const typename EB::BodyType::Norm& encoder_norm = {},
+  EncoderDecoder(const Dimensions& dims, int encoder_layers, int decoder_layers,
+                 const typename EB::BodyType::Policy& encoder_policy = {},
+                 const typename DB::BodyType::Policy& decoder_policy = {},
+                 const typename EB::BodyType::Norm& encoder_norm = {},
                  const typename DB::BodyType::Norm& decoder_norm = {})
       : Network<Core>([&](Layout& layout) {
-          return Core(dims, encoder_layers, decoder_layers, encoder_policy, decoder_policy, encoder_norm, decoder_norm, layout);
+          return Core(dims, encoder_layers, decoder_layers, encoder_policy, decoder_policy, encoder_norm, decoder_norm,
+                      layout);
         }) {}
 
-  /// y = decoder(target, encoder(source)). source: [batch, memory_tokens, width]; target, y: [batch, tokens, width]. `call` is the
-  /// decoder's, its memory_lengths are the source's lengths; `source_call` holds the encoder's own masks.
+  /// y = decoder(target, encoder(source)). source: [batch, memory_tokens, width]; target, y: [batch, tokens, width].
+  /// `call` is the decoder's, its memory_lengths are the source's lengths; `source_call` holds the encoder's own masks.
   /// \throws Error as Block does.
   template <class S, class X, class Y>
   void forward(const Parameters<T>& weights, const S& source, const X& target, Y&& y, Workspace& workspace,
@@ -120,15 +128,16 @@ class EncoderDecoder : public Network<EncoderDecoderCore<typename EB::BodyType, 
     this->end(workspace);
   }
 
-  /// d_source and d_target (assigned) from dy, and the gradients of the parameters (added). source and target are forward's.
-  /// \throws Error without a forward in this workspace before, and as forward does.
+  /// d_source and d_target (assigned) from dy, and the gradients of the parameters (added). source and target are
+  /// forward's. \throws Error without a forward in this workspace before, and as forward does.
   template <class S, class X, class DY, class DS, class DX>
-  void backward(const Parameters<T>& weights, const S& source, const X& target, const DY& dy, DS&& d_source, DX&& d_target,
-                Parameters<T>& gradients, Workspace& workspace) const {
+  void backward(const Parameters<T>& weights, const S& source, const X& target, const DY& dy, DS&& d_source,
+                DX&& d_target, Parameters<T>& gradients, Workspace& workspace) const {
     const auto& tape = this->tape(workspace, "backward");
     const Shape shape = this->last_shape(workspace), source_shape{shape.batch, shape.memory_tokens};
     const Index width = this->core().width();
-    const TensorView<const T> from = tensor_view<const T>(source), in = tensor_view<const T>(target), d_out = tensor_view<const T>(dy);
+    const TensorView<const T> from = tensor_view<const T>(source), in = tensor_view<const T>(target),
+                              d_out = tensor_view<const T>(dy);
     const TensorView<T> d_from = tensor_view<T>(d_source), d_in = tensor_view<T>(d_target);
     check_tensor("source", from, source_shape, width);
     check_tensor("target", in, shape, width);
@@ -141,7 +150,8 @@ class EncoderDecoder : public Network<EncoderDecoderCore<typename EB::BodyType, 
       if (overlap(input, d_from.matrix)) fail("d_source overlaps source or target");
       if (overlap(input, d_in.matrix)) fail("d_target overlaps source or target");
     }
-    if (overlap(d_from.matrix, d_in.matrix) || overlap(d_from.matrix, d_out.matrix)) fail("d_source overlaps d_target or dy");
+    if (overlap(d_from.matrix, d_in.matrix) || overlap(d_from.matrix, d_out.matrix))
+      fail("d_source overlaps d_target or dy");
     const bool same = d_in.matrix.data == d_out.matrix.data && d_in.matrix.stride == d_out.matrix.stride;
     if (!same && overlap(d_in.matrix, d_out.matrix)) fail("d_target overlaps dy in part");
     this->check_parameters("weights", weights);

@@ -45,7 +45,8 @@ class LanguageModelCore {
     typename Linear<T>::Tape head;
   };
 
-  LanguageModelCore(const Dimensions& dims, int layers, Vocabulary vocabulary, const Policy& policy, const Norm& norm, Layout& layout)
+  LanguageModelCore(const Dimensions& dims, int layers, Vocabulary vocabulary, const Policy& policy, const Norm& norm,
+                    Layout& layout)
       : width_(dims.width),
         vocabulary_(vocabulary.size),
         embedding_(declared_embedding(vocabulary.size, dims.width, layout)),
@@ -108,8 +109,8 @@ class LanguageModelCore {
   Linear<T> head_;
 };
 
-/// Predicts the next token. Weights: embedding.weight [vocabulary, width], layers.N..., what closes the stack, and head.weight
-/// [vocabulary, width] unless tied.
+/// Predicts the next token. Weights: embedding.weight [vocabulary, width], layers.N..., what closes the stack, and
+/// head.weight [vocabulary, width] unless tied.
 ///
 ///   LanguageModel<Block<DeepNorm>> model({.width = 128, .heads = 4}, 12, {.size = 256});
 ///   double loss = model.forward(weights, tokens, targets, workspace);    // mean cross-entropy, nats
@@ -124,7 +125,8 @@ class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
   using T = typename Core::T;
 
   /// \throws Error for heads that do not divide the width, layers < 1, or an empty vocabulary.
-  LanguageModel(const Dimensions& dims, int layers, Vocabulary vocabulary = {}, const Policy& policy = {}, const Norm& norm = {})
+  LanguageModel(const Dimensions& dims, int layers, Vocabulary vocabulary = {}, const Policy& policy = {},
+                const Norm& norm = {})
       : Network<Core>([&](Layout& layout) { return Core(dims, layers, vocabulary, policy, norm, layout); }) {}
 
   /// Mean cross-entropy in nats. tokens and targets have one shape; a target of -1 counts nothing. Causal by default.
@@ -168,7 +170,8 @@ class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
            shape_text({shape.batch, shape.tokens}));
     if (targets.ids == nullptr && shape.rows() > 0) fail("targets has no memory (null)");
     check_targets(targets.ids, shape.rows(), this->core().vocabulary());
-    const double loss = this->core().forward(weights.data(), this->begin(workspace, {.shape = shape, .call = call}, arguments));
+    const double loss =
+        this->core().forward(weights.data(), this->begin(workspace, {.shape = shape, .call = call}, arguments));
     this->end(workspace);
     return loss;
   }

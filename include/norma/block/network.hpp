@@ -30,10 +30,14 @@ class Network {
   /// A zeroed buffer with the layout of the weights: gradients, or an optimiser's moments.
   Parameters<T> gradients() const { return Parameters<T>(layout_); }
 
-  /// Memory for forward and backward at this shape and every smaller one.
-  Workspace workspace(Shape shape) const { return make_workspace(Mode::training, shape); }
+  /// Memory for forward and backward at this shape and every smaller one; the executor runs its passes.
+  Workspace workspace(Shape shape, const Executor& executor = {}) const {
+    return make_workspace(Mode::training, shape, executor);
+  }
   /// Memory for forward only: no tape.
-  Workspace inference_workspace(Shape shape) const { return make_workspace(Mode::inference, shape); }
+  Workspace inference_workspace(Shape shape, const Executor& executor = {}) const {
+    return make_workspace(Mode::inference, shape, executor);
+  }
 
  protected:
   /// Builds the core with make(layout).
@@ -43,11 +47,12 @@ class Network {
   const Core& core() const { return core_; }
 
   /// Plans this pass in the workspace. The workspace holds no tape until end().
-  const typename Core::Tape& begin(Workspace& workspace, const Pass& pass, const typename Core::Arguments& arguments) const {
+  const typename Core::Tape& begin(Workspace& workspace, const Pass& pass,
+                                   const typename Core::Arguments& arguments) const {
     workspace.owner_ = nullptr;
     check_lengths("lengths", pass.call.lengths, pass.shape.batch, pass.shape.tokens);
     check_lengths("memory_lengths", pass.call.memory_lengths, pass.shape.batch, pass.shape.memory_tokens);
-    Plan p(workspace.mode_, workspace.memory_.data(), workspace.memory_.bytes());
+    Plan p(workspace.mode_, workspace.memory_.data(), workspace.memory_.bytes(), workspace.executor_);
     auto* const root = p.array<typename Core::Tape>(1);
     const auto tape = p.child(core_, pass, arguments);
     if (!p.fits())
@@ -66,8 +71,10 @@ class Network {
 
   /// What the last forward in this workspace laid out. \throws Error where there is none.
   const typename Core::Tape& last(Workspace& workspace, const char* caller) const {
-    if (workspace.owner_ == nullptr) fail(std::string(caller) + " without a forward before it: nothing is in this workspace");
-    if (workspace.owner_ != layout_.get()) fail(std::string(caller) + ": the last forward in this workspace was another network's");
+    if (workspace.owner_ == nullptr)
+      fail(std::string(caller) + " without a forward before it: nothing is in this workspace");
+    if (workspace.owner_ != layout_.get())
+      fail(std::string(caller) + ": the last forward in this workspace was another network's");
     return *std::launder(reinterpret_cast<const typename Core::Tape*>(workspace.memory_.data()));
   }
   /// The same where it must outlive forward.
@@ -83,20 +90,22 @@ class Network {
     if (given.size() == 0 && layout_->size() == 0) return;
     if (given.size() == 0) fail(std::string(name) + " is empty; make it with initialize() or gradients()");
     if (&given.layout() != layout_.get() && !(given.layout() == *layout_))
-      fail(std::string(name) + " belongs to another network: " + std::to_string(given.count()) + " parameters, wanted " +
-           std::to_string(layout_->count()));
+      fail(std::string(name) + " belongs to another network: " + std::to_string(given.count()) +
+           " parameters, wanted " + std::to_string(layout_->count()));
   }
 
  private:
   template <class Make>
   Network(std::shared_ptr<Layout> layout, Make& make) : core_(make(*layout)), layout_(std::move(layout)) {}
 
-  Workspace make_workspace(Mode mode, Shape shape) const {
-    if (shape.batch < 0 || shape.tokens < 0 || shape.memory_tokens < 0) fail("workspace: batch and tokens may not be negative");
-    Plan p(mode);
+  Workspace make_workspace(Mode mode, Shape shape, const Executor& executor) const {
+    if (executor.workers < 1) fail("workspace: an executor has at least one worker");
+    if (shape.batch < 0 || shape.tokens < 0 || shape.memory_tokens < 0)
+      fail("workspace: batch and tokens may not be negative");
+    Plan p(mode, nullptr, 0, executor);
     static_cast<void>(p.array<typename Core::Tape>(1));
     static_cast<void>(p.child(core_, Pass{.shape = shape, .call = {}, .largest = true}, typename Core::Arguments{}));
-    return Workspace(mode, p.bytes());
+    return Workspace(mode, p.bytes(), executor);
   }
 
   Core core_;

@@ -7,8 +7,8 @@
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
-/// Which rows of [batch x tokens, width] are tokens, and which are padding. Padding never enters: its rows are zeros inside
-/// whatever the caller has there, so they add nothing to any gradient.
+/// Which rows of [batch x tokens, width] are tokens, and which are padding. Padding never enters: its rows are zeros
+/// inside whatever the caller has there, so they add nothing to any gradient.
 struct Padding {
   const Index* lengths = nullptr;  ///< [batch]; null: no padding
   Index tokens = 1;
@@ -20,8 +20,10 @@ struct Padding {
   template <class T>
   void copy(MatrixView<const T> x, MatrixView<T> y) const {
     for (Index r = 0; r < y.rows; ++r)
-      if (holds(r)) std::fill_n(y.row(r), y.columns, T(0));
-      else if (x.row(r) != y.row(r)) std::copy_n(x.row(r), y.columns, y.row(r));
+      if (holds(r))
+        std::fill_n(y.row(r), y.columns, T(0));
+      else if (x.row(r) != y.row(r))
+        std::copy_n(x.row(r), y.columns, y.row(r));
   }
   /// The padding of y as zeros.
   template <class T>
@@ -54,8 +56,10 @@ struct InputPort {
   }
   /// to = dy, without what the caller has in its padding. to may be dy.
   void enter_backward(MatrixView<const T> dy, MatrixView<T> to) const {
-    if (padding) padding.copy(dy, to);
-    else kernels::copy(dy, to);
+    if (padding)
+      padding.copy(dy, to);
+    else
+      kernels::copy(dy, to);
   }
 };
 

@@ -11,8 +11,8 @@
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
-/// A whole stack, or a block alone: one matrix in, one matrix out, and nothing opens or closes it. Only a stream of several
-/// matrices is closed even then, for there is no other way to make one matrix of it.
+/// A whole stack, or a block alone: one matrix in, one matrix out, and nothing opens or closes it. Only a stream of
+/// several matrices is closed even then, for there is no other way to make one matrix of it.
 enum class Span { stack, block };
 
 template <class BodyType>
@@ -35,24 +35,25 @@ class Sequence {
   struct Tape {
     InputPort<T> input;
     MemoryPort<T> memory;
-    MatrixView<T> opened, y, dy;      // after Open; the output; dy where a reader closes
-    Stream<M, const T> last;          // the stream after the last block
-    Stream<N, T> ds;                  // gradients of the parts from 1 on; part 0 lives in dx
+    MatrixView<T> opened, y, dy;  // after Open; the output; dy where a reader closes
+    Stream<M, const T> last;      // the stream after the last block
+    Stream<N, T> ds;              // gradients of the parts from 1 on; part 0 lives in dx
     typename BodyType::Tape* bodies;
     typename Open::Tape open;
     typename Close::Tape close;
   };
 
   /// `blocks` blocks, the first at `first`.
-  Sequence(const Dimensions& dims, Depth first, int blocks, Span span, const Policy& policy, const Norm& norm, Layout& layout)
+  Sequence(const Dimensions& dims, Depth first, int blocks, Span span, const Policy& policy, const Norm& norm,
+           Layout& layout)
       : width_(dims.width),
         has_ends_(span == Span::stack || M > 1),
         open_(policy.slots(At<Role::ends, Norm>{first, 0, norm}).template get<slot::open>(None{})),
         close_(policy.slots(At<Role::ends, Norm>{last_of(first, blocks), 0, norm}).template get<slot::close>(None{})) {
     if (width_ <= 0) fail("width is " + std::to_string(width_) + ", wanted at least 1");
     if (blocks < 1 || first.layer < 1 || first.layer + blocks - 1 > first.layers)
-      fail("layer " + std::to_string(first.layer) + " of " + std::to_string(first.layers) + ", " + std::to_string(blocks) +
-           " blocks: a layer is between 1 and layers");
+      fail("layer " + std::to_string(first.layer) + " of " + std::to_string(first.layers) + ", " +
+           std::to_string(blocks) + " blocks: a layer is between 1 and layers");
     layout.begin_stack(first.layers);
     declare_end(layout, "open", open_);
     bodies_.reserve(static_cast<std::size_t>(blocks));
@@ -117,7 +118,8 @@ class Sequence {
     t.input.leave(t.y);
   }
 
-  /// dx: assigned; it carries the gradient of part 0 all the way. May be dy. The memory's gradient is left in the tape's port.
+  /// dx: assigned; it carries the gradient of part 0 all the way. May be dy. The memory's gradient is left in the
+  /// tape's port.
   void backward(const T* weights, MatrixView<const T> dy, MatrixView<T> dx, T* gradients, const Tape& t) const {
     Stream<N, T> ds = t.ds;
     ds[0] = dx;
@@ -135,7 +137,8 @@ class Sequence {
     }
     for (std::size_t i = bodies_.size(); i-- > 0;) bodies_[i].backward(weights, ds, gradients, t.bodies[i]);
     if constexpr (!BodyType::kPerBlock) join_parts(ds);
-    if (opens()) open_.backward(weights, t.input.entered(), MatrixView<const T>(dx), dx, Write::assign, gradients, t.open);
+    if (opens())
+      open_.backward(weights, t.input.entered(), MatrixView<const T>(dx), dx, Write::assign, gradients, t.open);
     t.input.leave(dx);
   }
 

@@ -40,8 +40,10 @@ class Single {
   void forward(const T* weights, const Tape& t) const {
     t.input.enter();
     if constexpr (kReads) t.memory.enter();
-    if (active(module_)) module_.forward(weights, t.input.entered(), t.y, t.module);
-    else kernels::copy(t.input.entered(), t.y);
+    if (active(module_))
+      module_.forward(weights, t.input.entered(), t.y, t.module);
+    else
+      kernels::copy(t.input.entered(), t.y);
     t.input.leave(t.y);
   }
   void backward(const T* weights, MatrixView<const T> dy, MatrixView<T> dx, T* gradients, const Tape& t) const {
@@ -49,7 +51,8 @@ class Single {
     t.input.enter_backward(dy, t.dy);  // dx may be dy, and a sublayer cannot work in place
     if (active(module_))
       module_.backward(weights, t.input.entered(), MatrixView<const T>(t.dy), dx, Write::assign, gradients, t.module);
-    else kernels::copy<T>(t.dy, dx);
+    else
+      kernels::copy<T>(t.dy, dx);
     t.input.leave(dx);
   }
 

@@ -14,8 +14,8 @@ struct MatrixArguments {
   MatrixView<T> y;
 };
 
-/// A network whose `Core` maps a matrix to a matrix: width_in(), width_out(), Arguments = MatrixArguments, kReads (the call's
-/// memory), a Tape with `input` and, where it reads one, `memory`,
+/// A network whose `Core` maps a matrix to a matrix: width_in(), width_out(), Arguments = MatrixArguments, kReads (the
+/// call's memory), a Tape with `input` and, where it reads one, `memory`,
 ///   void forward(const T* weights, const Tape&) const
 ///   void backward(const T* weights, MatrixView<const T> dy, MatrixView<T> dx, T* gradients, const Tape&) const
 template <class Core>
@@ -23,9 +23,9 @@ class Surface : public Network<Core> {
  public:
   using T = typename Core::Scalar;
 
-  /// y = network(x). x, y: [batch, tokens, width], or [tokens, width] as a batch of one; row-major; y may not overlap x.
-  /// x must stay alive and unchanged until backward. Allocates nothing.
-  /// \throws Error for a wrong shape, null, overlap, weights of another network, or a workspace that is too small.
+  /// y = network(x). x, y: [batch, tokens, width], or [tokens, width] as a batch of one; row-major; y may not overlap
+  /// x. x must stay alive and unchanged until backward. Allocates nothing. \throws Error for a wrong shape, null,
+  /// overlap, weights of another network, or a workspace that is too small.
   template <class X, class Y>
   void forward(const Parameters<T>& weights, const X& x, Y&& y, Workspace& workspace, const Call& call = {}) const {
     const TensorView<const T> in = tensor_view<const T>(x);
@@ -36,7 +36,8 @@ class Surface : public Network<Core> {
     this->check_parameters("weights", weights);
     Shape shape = in.shape;
     if constexpr (Core::kReads) shape.memory_tokens = checked_memory(call, shape, out.matrix);
-    this->core().forward(weights.data(), this->begin(workspace, {.shape = shape, .call = call}, {in.matrix, out.matrix}));
+    this->core().forward(weights.data(),
+                         this->begin(workspace, {.shape = shape, .call = call}, {in.matrix, out.matrix}));
     this->end(workspace);
   }
 
@@ -52,7 +53,8 @@ class Surface : public Network<Core> {
     check_tensor("x", in, shape, this->core().width_in());
     check_tensor("dy", d_out, shape, this->core().width_out());
     check_tensor("dx", d_in, shape, this->core().width_in());
-    if (in.matrix.data != tape.input.x.data || in.matrix.stride != tape.input.x.stride) fail("x is not the tensor that forward was given");
+    if (in.matrix.data != tape.input.x.data || in.matrix.stride != tape.input.x.stride)
+      fail("x is not the tensor that forward was given");
     if (overlap(in.matrix, d_in.matrix)) fail("dx overlaps x");
     const bool same = d_in.matrix.data == d_out.matrix.data && d_in.matrix.stride == d_out.matrix.stride;
     if (!same && overlap(d_out.matrix, d_in.matrix)) fail("dx overlaps dy in part");
@@ -63,9 +65,8 @@ class Surface : public Network<Core> {
 
   /// The same, and the gradient of the memory, assigned: [batch, memory_tokens, width], added over all who read it.
   template <class X, class DY, class DX, class DM>
-    requires(Core::kReads)
-  void backward(const Parameters<T>& weights, const X& x, const DY& dy, DX&& dx, Parameters<T>& gradients, Workspace& workspace,
-                DM&& d_memory) const {
+  requires(Core::kReads) void backward(const Parameters<T>& weights, const X& x, const DY& dy, DX&& dx,
+                                       Parameters<T>& gradients, Workspace& workspace, DM&& d_memory) const {
     const TensorView<T> out = tensor_view<T>(d_memory);
     const typename Core::Tape& tape = this->tape(workspace, "backward");
     const Shape shape = this->last_shape(workspace);

@@ -9,7 +9,7 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 /// Tape, scratch and stream gradients of one network, for one pass at a time: one workspace per thread.
 class Workspace {
  public:
-  Workspace(Mode mode, Index bytes) : memory_(bytes), mode_(mode) {}
+  Workspace(Mode mode, Index bytes, const Executor& executor = {}) : memory_(bytes), mode_(mode), executor_(executor) {}
   Workspace(Workspace&&) noexcept = default;
   Workspace& operator=(Workspace&&) noexcept = default;
 
@@ -30,6 +30,7 @@ class Workspace {
 
   Buffer memory_;
   Mode mode_;
+  Executor executor_;
   Usage usage_;
   const void* owner_ = nullptr;  // the layout of the network whose tape is here; null when there is none
   Pass pass_;

@@ -24,7 +24,8 @@ class Buffer {
   Buffer(const Buffer& other) : Buffer(other.bytes_) {
     if (bytes_ != 0) std::memcpy(data_, other.data_, static_cast<std::size_t>(bytes_));
   }
-  Buffer(Buffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  Buffer(Buffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
   Buffer& operator=(Buffer other) noexcept {
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);

@@ -37,8 +37,10 @@ class Bias {
 
   template <class T>
   const AttentionMap<T>& as() const {
-    if constexpr (std::is_same_v<T, float>) return f32_;
-    else return f64_;
+    if constexpr (std::is_same_v<T, float>)
+      return f32_;
+    else
+      return f64_;
   }
   bool empty() const { return f32_.data == nullptr && f64_.data == nullptr; }
 
@@ -47,24 +49,30 @@ class Bias {
   AttentionMap<double> f64_;
 };
 
-/// A decoder's memory, the encoder's output: any tensor of float or double that norma takes, [batch, memory_tokens, width].
+/// A decoder's memory, the encoder's output: any tensor of float or double that norma takes, [batch, memory_tokens,
+/// width].
 class Memory {
  public:
   Memory() = default;
   template <class E>
-    requires(!std::is_same_v<std::remove_cvref_t<E>, Memory>)
-  Memory(const E& tensor) {  // NOLINT: implicit, Call{.memory = encoded}
+  requires(!std::is_same_v<std::remove_cvref_t<E>, Memory>)
+      Memory(const E& tensor) {  // NOLINT: implicit, Call{.memory = encoded}
     using T = TensorScalar<E>;
-    static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "norma: memory is a tensor of float or double");
+    static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
+                  "norma: memory is a tensor of float or double");
     const auto view = tensor_view<const T>(tensor);
     kind_ = std::is_same_v<T, float> ? Kind::f32 : Kind::f64;
-    if constexpr (std::is_same_v<T, float>) f32_ = view;
-    else f64_ = view;
+    if constexpr (std::is_same_v<T, float>)
+      f32_ = view;
+    else
+      f64_ = view;
   }
   template <class T>
   const TensorView<const T>& as() const {
-    if constexpr (std::is_same_v<T, float>) return f32_;
-    else return f64_;
+    if constexpr (std::is_same_v<T, float>)
+      return f32_;
+    else
+      return f64_;
   }
 
   bool empty() const { return kind_ == Kind::none; }
@@ -82,27 +90,28 @@ class Memory {
 
 /// What varies by call. Forward records it in the workspace and backward uses the same.
 struct Call {
-  bool causal = false;                    ///< a token sees itself and earlier tokens only
-  Align align = Align::bottom_right;      ///< of the causal diagonal
-  std::span<const Index> lengths{};       ///< [batch] tokens that count; the rows after them are padding: y = 0, dx = 0
-  AttentionMap<bool> keep{};              ///< of self-attention: true where a query may see a key
-  Bias bias{};                            ///< of self-attention: added to the scaled scores
-  std::span<const Index> positions{};     ///< [tokens] or [batch x tokens], of rotary embeddings; 0, 1, 2, ... if empty
-  Memory memory{};                        ///< of cross-attention
+  bool causal = false;                 ///< a token sees itself and earlier tokens only
+  Align align = Align::bottom_right;   ///< of the causal diagonal
+  std::span<const Index> lengths{};    ///< [batch] tokens that count; the rows after them are padding: y = 0, dx = 0
+  AttentionMap<bool> keep{};           ///< of self-attention: true where a query may see a key
+  Bias bias{};                         ///< of self-attention: added to the scaled scores
+  std::span<const Index> positions{};  ///< [tokens] or [batch x tokens], of rotary embeddings; 0, 1, 2, ... if empty
+  Memory memory{};                     ///< of cross-attention
   std::span<const Index> memory_lengths{};
   AttentionMap<bool> memory_keep{};
   Bias memory_bias{};
-  bool training = false;                  ///< dropout acts
-  std::uint64_t seed = 0, step = 0;       ///< of dropout: the same pair drops the same elements
+  bool training = false;             ///< dropout acts
+  std::uint64_t seed = 0, step = 0;  ///< of dropout: the same pair drops the same elements
 };
 
 /// One pass as the modules see it.
 struct Pass {
   Shape shape;
   Call call;
-  bool largest = false;      ///< only counting: memory for every kind of call at this shape
-  bool memory_owned = false; ///< an owner above has cleared the memory's padding and carved d_memory
-  void* d_memory = nullptr;  ///< where cross-attention adds the gradient of the memory: [batch x memory_tokens, width], dense
+  bool largest = false;       ///< only counting: memory for every kind of call at this shape
+  bool memory_owned = false;  ///< an owner above has cleared the memory's padding and carved d_memory
+  void* d_memory =
+      nullptr;  ///< where cross-attention adds the gradient of the memory: [batch x memory_tokens, width], dense
 
   bool padded() const { return largest || !call.lengths.empty(); }
   bool memory_padded() const { return largest || !call.memory_lengths.empty(); }

@@ -20,8 +20,8 @@
 
 namespace norma::inline v0_1 {
 
-/// A bad call: a wrong shape, a workspace that does not fit, backward without forward. Thrown before anything is written.
-/// The message names the tensor, the wanted and the given shape.
+/// A bad call: a wrong shape, a workspace that does not fit, backward without forward. Thrown before anything is
+/// written. The message names the tensor, the wanted and the given shape.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -43,7 +43,8 @@ inline ErrorHandler error_handler = [](const char* message) {
 #endif
 }
 
-[[noreturn]] NORMA_COLD inline void assertion_failed(const char* condition, const char* why, const char* file, int line) {
+[[noreturn]] NORMA_COLD inline void assertion_failed(const char* condition, const char* why, const char* file,
+                                                     int line) {
   std::fprintf(stderr, "%s:%d: norma: %s (%s)\n", file, line, why, condition);
   std::abort();
 }

@@ -23,8 +23,10 @@ struct Entries : F... {
   /// What fills slot S, or `otherwise`.
   template <class S, class D>
   auto get(D otherwise) const {
-    if constexpr (has<S>) return pick<S>(*this);
-    else return otherwise;
+    if constexpr (has<S>)
+      return pick<S>(*this);
+    else
+      return otherwise;
   }
 
  private:

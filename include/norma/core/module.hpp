@@ -9,10 +9,11 @@
 //   void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape&) const
 //   void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write,
 //                 T* gradients, const Tape&) const        adds parameter gradients, assigns or adds dx; dx may be dy
-//                                                         (sublayers, made of products, need them apart: they fill no slot)
+//                                                         (sublayers, made of products, need them apart: they fill no
+//                                                         slot)
 //
-// A reader maps a stream of several matrices to one: `static constexpr int parts`, forward takes a Stream in place of x, and
-// backward adds to every part of a Stream in place of dx.
+// A reader maps a stream of several matrices to one: `static constexpr int parts`, forward takes a Stream in place of
+// x, and backward adds to every part of a Stream in place of dx.
 #pragma once
 
 #include <concepts>
@@ -45,8 +46,10 @@ struct None : Optional {
 
 template <class M>
 constexpr bool active(const M& module) {
-  if constexpr (std::is_base_of_v<Optional, M>) return module.active();
-  else return true;
+  if constexpr (std::is_base_of_v<Optional, M>)
+    return module.active();
+  else
+    return true;
 }
 
 namespace detail {
@@ -64,16 +67,18 @@ concept MatrixModuleOf = Declared<M> && requires(const M& m, const T* weights, T
   m.backward(weights, x, x, y, Write::add, gradients, tape);
 };
 template <class M, int Parts, class T>
-concept StreamReaderOf = Declared<M> && (M::parts == Parts) &&
+concept StreamReaderOf = Declared<M> &&(M::parts == Parts) &&
                          requires(const M& m, const T* weights, T* gradients, const Stream<Parts, const T>& s,
                                   const Stream<Parts, T>& ds, MatrixView<const T> dy, MatrixView<T> y,
                                   const typename M::Tape& tape) {
-                           m.forward(weights, s, y, tape);
-                           m.backward(weights, s, dy, ds, gradients, tape);
-                         };
+  m.forward(weights, s, y, tape);
+  m.backward(weights, s, dy, ds, gradients, tape);
+};
 
 template <class M>
-concept IsReader = requires { M::parts; };
+concept IsReader = requires {
+  M::parts;
+};
 
 }  // namespace detail
 
@@ -89,15 +94,20 @@ concept Reader = Module<M> || detail::StreamReaderOf<M, Parts, float> || detail:
 template <class M, class T, std::size_t Parts>
 void read(const M& m, const T* weights, const std::array<MatrixView<const T>, Parts>& s, MatrixView<T> y,
           const typename M::Tape& tape) {
-  if constexpr (detail::IsReader<M>) m.forward(weights, s, y, tape);
-  else m.forward(weights, s[0], y, tape);
+  if constexpr (detail::IsReader<M>)
+    m.forward(weights, s, y, tape);
+  else
+    m.forward(weights, s[0], y, tape);
 }
 /// Its backward: adds to the gradient of every part it read.
 template <class M, class T, std::size_t Parts>
-void read_backward(const M& m, const T* weights, const std::array<MatrixView<const T>, Parts>& s, MatrixView<const T> dy,
-                   const std::array<MatrixView<T>, Parts>& ds, T* gradients, const typename M::Tape& tape) {
-  if constexpr (detail::IsReader<M>) m.backward(weights, s, dy, ds, gradients, tape);
-  else m.backward(weights, s[0], dy, ds[0], Write::add, gradients, tape);
+void read_backward(const M& m, const T* weights, const std::array<MatrixView<const T>, Parts>& s,
+                   MatrixView<const T> dy, const std::array<MatrixView<T>, Parts>& ds, T* gradients,
+                   const typename M::Tape& tape) {
+  if constexpr (detail::IsReader<M>)
+    m.backward(weights, s, dy, ds, gradients, tape);
+  else
+    m.backward(weights, s[0], dy, ds[0], Write::add, gradients, tape);
 }
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET

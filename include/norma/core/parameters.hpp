@@ -73,8 +73,8 @@ inline InitialValue constant(double value) {
   return [value](Index, Index) { return value; };
 }
 
-/// The rows of a weight that belong together in a parameter that holds several: `outputs` rows, in groups of `group`, the
-/// first group at row `first`, the groups `stride` rows apart.
+/// The rows of a weight that belong together in a parameter that holds several: `outputs` rows, in groups of `group`,
+/// the first group at row `first`, the groups `stride` rows apart.
 struct RowGroups {
   Index first = 0, outputs = 0, group = 0, stride = 0;
   static constexpr RowGroups all(Index outputs) { return {0, outputs, outputs, outputs}; }
@@ -96,12 +96,14 @@ struct ParameterInfo {
   Parameter at;
   Kind kind;
   InitialValue initial;
-  double gain = 1;  ///< the policy's factor on what the initialiser draws
-  int layer = 1;    ///< 1-based depth of its block
-  int layers = 1;   ///< depth of its stack
+  double gain = 1;            ///< the policy's factor on what the initialiser draws
+  int layer = 1;              ///< 1-based depth of its block
+  int layers = 1;             ///< depth of its stack
   std::vector<Part> parts{};  ///< of a fused weight; empty: one weight
 
-  bool decays() const { return at.rows > 1 && at.columns > 1 && !contains(Kind::norm | Kind::bias | Kind::scale, kind); }
+  bool decays() const {
+    return at.rows > 1 && at.columns > 1 && !contains(Kind::norm | Kind::bias | Kind::scale, kind);
+  }
 };
 
 /// The list of a network's parameters. Modules declare theirs in order; offsets are the same for every scalar type.
@@ -146,7 +148,8 @@ class Layout {
   std::string full_name(std::string_view name) const { return prefix_ + std::string(name); }
 
   /// The first to ask in this scope makes the parameter, the others get the same one; their gradients add up.
-  Parameter shared(Scope scope, std::string_view name, Index rows, Index columns, Kind kind, InitialValue initial = {}) {
+  Parameter shared(Scope scope, std::string_view name, Index rows, Index columns, Kind kind,
+                   InitialValue initial = {}) {
     const std::string& level = scope == Scope::stack ? stack_ : scope == Scope::block ? block_ : prefix_;
     const std::string full = level + std::string(name);
     for (const auto& entry : entries_)

@@ -7,16 +7,18 @@
 
 #include <norma/core/buffer.hpp>
 #include <norma/core/check.hpp>
+#include <norma/core/executor.hpp>
 #include <norma/core/view.hpp>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
-/// Carves views out of one arena. What forward keeps for backward (the tape) grows from the front; scratch grows from the
-/// back and is given back when a module ends, so that the modules of a sequence share it. A module carves its own views
-/// first and plans its children after: a child's scratch must not overlap its parent's.
+/// Carves views out of one arena. What forward keeps for backward (the tape) grows from the front; scratch grows from
+/// the back and is given back when a module ends, so that the modules of a sequence share it. A module carves its own
+/// views first and plans its children after: a child's scratch must not overlap its parent's.
 class Plan {
  public:
-  explicit Plan(Mode mode, std::byte* base = nullptr, Index capacity = 0) : base_(base), capacity_(capacity), mode_(mode) {}
+  explicit Plan(Mode mode, std::byte* base = nullptr, Index capacity = 0, const Executor& executor = {})
+      : base_(base), capacity_(capacity), executor_(executor), mode_(mode) {}
 
   /// Lives from forward to backward. In inference nothing outlives its module, and this is scratch.
   template <class T>
@@ -41,7 +43,8 @@ class Plan {
   /// An array of `count` tapes, in the arena itself. Null while only counting.
   template <class Tape>
   Tape* array(Index count) {
-    static_assert(std::is_trivially_copyable_v<Tape>, "norma: a Tape is a trivially copyable struct of views and numbers");
+    static_assert(std::is_trivially_copyable_v<Tape>,
+                  "norma: a Tape is a trivially copyable struct of views and numbers");
     Tape* p = front<Tape>(count, 1);
     if (p != nullptr)
       for (Index i = 0; i < count; ++i) new (p + i) Tape();
@@ -63,10 +66,13 @@ class Plan {
 
   bool training() const { return mode_ == Mode::training; }
   Mode mode() const { return mode_; }
-  Index tape_bytes() const { return front_; }       ///< what lives from forward to backward
-  Index scratch_bytes() const { return peak_; }     ///< the deepest overlap of scratch
-  Index bytes() const { return front_ + peak_; }    ///< what the workspace must hold
-  Index gap_bytes() const { return gaps_; }         ///< part of tape_bytes lost to alignment, under 64 per view
+  /// Who runs the pass: a module that splits its work keeps a copy in its tape, and carves scratch for every worker.
+  const Executor& executor() const { return executor_; }
+  Index workers() const { return executor_.workers; }
+  Index tape_bytes() const { return front_; }     ///< what lives from forward to backward
+  Index scratch_bytes() const { return peak_; }   ///< the deepest overlap of scratch
+  Index bytes() const { return front_ + peak_; }  ///< what the workspace must hold
+  Index gap_bytes() const { return gaps_; }       ///< part of tape_bytes lost to alignment, under 64 per view
   bool fits() const { return bytes() <= capacity_; }
 
  private:
@@ -100,6 +106,7 @@ class Plan {
 
   std::byte* base_;
   Index capacity_;
+  Executor executor_;
   Index front_ = 0, back_ = 0, peak_ = 0, gaps_ = 0;
   Mode mode_;
   bool sealed_ = false;

@@ -28,7 +28,8 @@ class Rng {
  public:
   explicit constexpr Rng(std::uint64_t seed, std::uint64_t stream = 0) : seed_(seed), stream_(stream) {}
 
-  /// The stream of a name: the same name draws the same numbers in any program. Streams of streams differ by their order.
+  /// The stream of a name: the same name draws the same numbers in any program. Streams of streams differ by their
+  /// order.
   constexpr Rng stream(std::string_view name) const {
     std::uint64_t hash = 0xCBF29CE484222325 ^ stream_;  // FNV-1a, 64 bits, continued
     for (char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;

@@ -28,15 +28,16 @@ struct Shape {
 
 /// How query, key and value weights are stored.
 enum class Projections {
-  separate,         ///< query.weight, key.weight, value.weight
-  fused,            ///< query_key_value.weight: all rows of query, then key, then value
-  fused_per_head    ///< query_key_value.weight: per key/value head, the rows of its query heads, then its key's, then its value's
+  separate,       ///< query.weight, key.weight, value.weight
+  fused,          ///< query_key_value.weight: all rows of query, then key, then value
+  fused_per_head  ///< query_key_value.weight: per key/value head, the rows of its query heads, then its key's, then its
+                  ///< value's
 };
 
 /// Rotary positions (arXiv 2104.09864).
 struct Rotary {
   static constexpr Index kWholeHead = -1;
-  Index width = 0;           ///< how much of each head turns, even; 0: none
+  Index width = 0;  ///< how much of each head turns, even; 0: none
   double base = 10000;
   bool interleaved = false;  ///< pairs (2i, 2i + 1), as in the paper; else (i, i + width / 2), as in LLaMA
 };
@@ -53,10 +54,10 @@ struct DropRates {
 /// Sizes and options of a block. Zero means the usual: hidden 4 x width, kv_heads = heads, head_dim = width / heads.
 struct Dimensions {
   Index width = 0, heads = 1, hidden = 0;
-  Index kv_heads = 0;        ///< fewer than heads: grouped-query attention; 1: multi-query
+  Index kv_heads = 0;  ///< fewer than heads: grouped-query attention; 1: multi-query
   Index head_dim = 0;
   bool attention_bias = true, feed_forward_bias = true;
-  double score_scale = 0;    ///< in place of 1 / sqrt(head_dim); a policy's entry comes before
+  double score_scale = 0;  ///< in place of 1 / sqrt(head_dim); a policy's entry comes before
   Projections projections = Projections::separate;
   bool packed_gate = false;  ///< gated feed-forward: gate_up.weight, the gate's rows first
   Rotary rotary{};           ///< of self-attention

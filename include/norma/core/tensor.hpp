@@ -10,8 +10,8 @@
 
 namespace norma::inline v0_1 {
 
-/// A caller's tensor as norma sees it: [batch, tokens, width], or [tokens, width] with batch 1. Accepted wherever an Eigen
-/// tensor is: TensorView<float>{{batch, tokens}, {pointer, batch * tokens, width}}.
+/// A caller's tensor as norma sees it: [batch, tokens, width], or [tokens, width] with batch 1. Accepted wherever an
+/// Eigen tensor is: TensorView<float>{{batch, tokens}, {pointer, batch * tokens, width}}.
 template <class T>
 struct TensorView {
   Shape shape;
@@ -74,11 +74,13 @@ template <class T, class E>
 TensorView<T> tensor_view(E& e) {
   using Plain = std::remove_const_t<E>;
   if constexpr (detail::kIsTensorView<Plain>) {
-    static_assert(std::is_convertible_v<decltype(e.matrix), MatrixView<T>>, "norma: the view's scalar type is not the block's, or an output's is const");
+    static_assert(std::is_convertible_v<decltype(e.matrix), MatrixView<T>>,
+                  "norma: the view's scalar type is not the block's, or an output's is const");
     return {e.shape, e.matrix};
   } else if constexpr (detail::TensorLike<Plain>) {
     constexpr int kRank = static_cast<int>(Plain::NumDimensions);
-    static_assert(kRank == 2 || kRank == 3, "norma: a tensor has rank 3 [batch, tokens, width] or rank 2 [tokens, width]");
+    static_assert(kRank == 2 || kRank == 3,
+                  "norma: a tensor has rank 3 [batch, tokens, width] or rank 2 [tokens, width]");
     static_assert(static_cast<int>(Plain::Layout) == 1,
                   "norma: tensors are row-major; declare yours as Eigen::Tensor<T, 3, Eigen::RowMajor>");
     static_assert(std::is_same_v<std::remove_const_t<T>, std::remove_cv_t<std::remove_pointer_t<decltype(e.data())>>>,
@@ -103,7 +105,8 @@ TensorView<T> tensor_view(E& e) {
     if (e.cols() > 1 && e.innerStride() != 1) fail("the elements of a matrix row must be adjacent (inner stride 1)");
     return {shape, {e.data(), shape.rows(), static_cast<Index>(e.cols()), stride}};
   } else {
-    static_assert(detail::kNever<E>, "norma: pass an Eigen tensor or matrix (Tensor, TensorMap, Matrix, Map), not an expression");
+    static_assert(detail::kNever<E>,
+                  "norma: pass an Eigen tensor or matrix (Tensor, TensorMap, Matrix, Map), not an expression");
     return {};
   }
 }
@@ -111,16 +114,18 @@ TensorView<T> tensor_view(E& e) {
 /// Stops unless the tensor has this shape and memory behind it.
 template <class T>
 void check_tensor(const char* name, const TensorView<T>& given, Shape shape, Index width) {
-  const bool rows_fit = (given.shape.batch == shape.batch && given.shape.tokens == shape.tokens) || (given.shape.batch == 1 && given.shape.tokens == shape.rows());
+  const bool rows_fit = (given.shape.batch == shape.batch && given.shape.tokens == shape.tokens) ||
+                        (given.shape.batch == 1 && given.shape.tokens == shape.rows());
   if (!rows_fit || given.matrix.columns != width)
     fail(std::string(name) + " has shape " + shape_text({given.shape.batch, given.shape.tokens, given.matrix.columns}) +
          ", wanted " + shape_text({shape.batch, shape.tokens, width}));
   if (given.matrix.data == nullptr && given.matrix.size() != 0) fail(std::string(name) + " has no memory (null)");
   if (given.matrix.rows != shape.rows())  // of a TensorView that a caller made
-    fail(std::string(name) + " has a view of " + std::to_string(given.matrix.rows) + " rows, wanted " + std::to_string(shape.rows()));
+    fail(std::string(name) + " has a view of " + std::to_string(given.matrix.rows) + " rows, wanted " +
+         std::to_string(shape.rows()));
   if (!std::is_const_v<T> && given.matrix.rows > 1 && given.matrix.stride < given.matrix.columns)
-    fail(std::string(name) + " has rows that overlap: stride " + std::to_string(given.matrix.stride) + ", wanted at least " +
-         std::to_string(given.matrix.columns));
+    fail(std::string(name) + " has rows that overlap: stride " + std::to_string(given.matrix.stride) +
+         ", wanted at least " + std::to_string(given.matrix.columns));
 }
 
 /// Whether two views touch a common byte. Of two views with different strides whose rows lie between each other's, yes.

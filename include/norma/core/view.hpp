@@ -28,11 +28,7 @@ struct MatrixView {
   /// `count` columns from column `first` on.
   constexpr MatrixView middle_columns(Index first, Index count) const { return {data + first, rows, count, stride}; }
 
-  constexpr operator MatrixView<const T>() const
-    requires(!std::is_const_v<T>)
-  {
-    return {data, rows, columns, stride};
-  }
+  constexpr operator MatrixView<const T>() const requires(!std::is_const_v<T>) { return {data, rows, columns, stride}; }
 };
 
 /// A stream of several matrices of one shape, by value.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Initial weights. A scheme draws one element; the policy's gain multiplies it. A parameter that says its own initial value
-// (gamma = 1, a gate = 0) takes that.
+// Initial weights. A scheme draws one element; the policy's gain multiplies it. A parameter that says its own initial
+// value (gamma = 1, a gate = 0) takes that.
 //
-// Every parameter draws from the stream of its name, element by element: the same seed gives the same weights for float and
-// double, whatever else the network holds.
+// Every parameter draws from the stream of its name, element by element: the same seed gives the same weights for float
+// and double, whatever else the network holds.
 #pragma once
 
 #include <cmath>
@@ -27,8 +27,8 @@ struct XavierUniform {
   }
 };
 
-/// Normal with this std before it is cut at +-2 std (so 0.88 of it after); matrices that write to the residual stream times
-/// 1 / sqrt(2 L), L the depth of their stack (Radford et al., GPT-2, 2019, section 2.3).
+/// Normal with this std before it is cut at +-2 std (so 0.88 of it after); matrices that write to the residual stream
+/// times 1 / sqrt(2 L), L the depth of their stack (Radford et al., GPT-2, 2019, section 2.3).
 struct TruncatedNormal {
   double std = 0.02;
   bool scale_residual_outputs = true;
@@ -70,7 +70,8 @@ struct Small {
   double draw(const ParameterInfo& p, const Rng& rng, std::uint64_t i) const { return factor * scheme.draw(p, rng, i); }
 };
 
-/// Another scheme's values times 1 / sqrt(layer), layer from 1 (Zhang, Titov and Sennrich, DS-Init, arXiv 1908.11365, eq. 7).
+/// Another scheme's values times 1 / sqrt(layer), layer from 1 (Zhang, Titov and Sennrich, DS-Init, arXiv 1908.11365,
+/// eq. 7).
 template <class Scheme = XavierUniform>
 struct DepthScaled {
   Scheme scheme{};
@@ -88,7 +89,8 @@ Parameters<T> initialize(const std::shared_ptr<const Layout>& layout, const Rng&
       for (Index r = 0; r < rows.outputs; ++r)
         for (Index c = 0; c < part.at.columns; ++c) {
           const auto i = static_cast<std::uint64_t>(r * part.at.columns + c);
-          map(rows.row(r), c) = static_cast<T>(part.initial ? part.initial(r, c) : part.gain * scheme.draw(part, stream, i));
+          map(rows.row(r), c) =
+              static_cast<T>(part.initial ? part.initial(r, c) : part.gain * scheme.draw(part, stream, i));
         }
     };
     if (entry.parts.empty()) fill(entry, RowGroups::all(entry.at.rows));

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Attention (Vaswani et al., arXiv 1706.03762, equation 1), streamed over keys: the tokens x tokens matrix never exists.
-// Forward keeps a running maximum and sum (Milakov and Gimelshein, arXiv 1805.02867) and one log-sum-exp per row; backward
-// recomputes the weights from it (Dao et al., arXiv 2205.14135, algorithm 4).
+// Attention (Vaswani et al., arXiv 1706.03762, equation 1), streamed over keys: the tokens x tokens matrix never
+// exists. Forward keeps a running maximum and sum (Milakov and Gimelshein, arXiv 1805.02867) and one log-sum-exp per
+// row; backward recomputes the weights from it (Dao et al., arXiv 2205.14135, algorithm 4).
 //
 //   s_j = scale q . k_j + bias_j,   p_j = exp(s_j - lse),   o = sum_j m_j p_j v_j      m: dropout's factor, else 1
 //   dv_j += m_j p_j do,   ds_j = p_j (m_j do . v_j - do . o),   dq = scale sum_j ds_j k_j,   dk_j += scale ds_j q
 //
-// A masked key is never read. A query that sees no key gives zeros, and zero gradients. Query heads share the key and value
-// heads in groups of heads / kv_heads (Ainslie et al., arXiv 2305.13245): query head h reads kv head h * kv_heads / heads.
+// A masked key is never read. A query that sees no key gives zeros, and zero gradients. Query heads share the key and
+// value heads in groups of heads / kv_heads (Ainslie et al., arXiv 2305.13245): query head h reads kv head h * kv_heads
+// / heads.
 #pragma once
 
 #include <algorithm>
@@ -16,23 +17,26 @@
 #include <limits>
 
 #include <norma/core/call.hpp>
+#include <norma/core/executor.hpp>
 #include <norma/kernels/dropout.hpp>
 #include <norma/kernels/simd.hpp>
 #include <norma/kernels/softmax.hpp>
 
 namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
 
-/// queries and keys are tokens per sequence. q, o: [batch x queries, heads x head_dim]; k, v: [batch x keys, kv_heads x head_dim].
+/// queries and keys are tokens per sequence. q, o: [batch x queries, heads x head_dim]; k, v: [batch x keys, kv_heads x
+/// head_dim].
 template <class T>
 struct AttentionProblem {
   Index batch, queries, keys, heads, kv_heads, head_dim;
-  double scale;                         ///< of the scores
+  double scale;  ///< of the scores
   bool causal = false;
   Align align = Align::bottom_right;
-  const Index* key_lengths = nullptr;   ///< [batch], or null
+  const Index* key_lengths = nullptr;  ///< [batch], or null
   AttentionMap<bool> keep{};
   AttentionMap<T> bias{};
   Dropout dropout{};
+  Executor executor{};
 
   /// How many keys, from the first on, this query may see by position and length.
   Index visible(Index b, Index query) const {
@@ -66,11 +70,11 @@ NORMA_INLINE void accumulate(T s, const T* x, T* y, Index n) {
 
 inline constexpr Index kKeyBlock = 64;  // scores held at a time: a bit each in a word says which keys are seen
 
-/// One query and head: the scores against keys [first, first + count) that it may see, packed together at the front of s, with
-/// their places in `at`. Returns how many. The only place that knows about masks.
+/// One query and head: the scores against keys [first, first + count) that it may see, packed together at the front of
+/// s, with their places in `at`. Returns how many. The only place that knows about masks.
 template <class T>
-NORMA_INLINE Index scores(const AttentionProblem<T>& a, Index b, Index h, Index query, const T* q, const T* keys, Index key_stride,
-                          Index first, Index count, T* s, Index* at) {
+NORMA_INLINE Index scores(const AttentionProblem<T>& a, Index b, Index h, Index query, const T* q, const T* keys,
+                          Index key_stride, Index first, Index count, T* s, Index* at) {
   const bool* keep = a.keep.data != nullptr ? a.keep.row(b, h, query) : nullptr;
   const T* bias = a.bias.data != nullptr ? a.bias.row(b, h, query) : nullptr;
   const T scale = static_cast<T>(a.scale);
@@ -89,12 +93,13 @@ NORMA_INLINE Index scores(const AttentionProblem<T>& a, Index b, Index h, Index 
 
 /// o and log_sums from q, k, v. log_sums: one value per query and head, [batch x queries, heads].
 template <class T>
-void attention_forward(const AttentionProblem<T>& a, MatrixView<const T> q, MatrixView<const T> k, MatrixView<const T> v,
-                       MatrixView<T> o, MatrixView<T> log_sums) noexcept {
+void attention_forward(const AttentionProblem<T>& a, MatrixView<const T> q, MatrixView<const T> k,
+                       MatrixView<const T> v, MatrixView<T> o, MatrixView<T> log_sums) noexcept {
   using namespace detail;
   const Index n = a.head_dim;
-  for (Index b = 0; b < a.batch; ++b)
-    for (Index h = 0; h < a.heads; ++h) {
+  a.executor.split(a.batch * a.heads, 1, [&](Index, Index begin, Index end) {
+    for (Index bh = begin; bh < end; ++bh) {
+      const Index b = bh / a.heads, h = bh % a.heads;
       const Index kv = h * a.kv_heads / a.heads * n;
       const T *keys = k.row(b * a.keys) + kv, *values = v.row(b * a.keys) + kv;
       for (Index i = 0; i < a.queries; ++i) {
@@ -108,7 +113,8 @@ void attention_forward(const AttentionProblem<T>& a, MatrixView<const T> q, Matr
         std::fill_n(out, n, T(0));
         const Index visible = a.visible(b, i);
         for (Index first = 0; first < visible; first += kKeyBlock) {
-          const Index seen = scores(a, b, h, i, query, keys, k.stride, first, std::min(kKeyBlock, visible - first), s, at);
+          const Index seen =
+              scores(a, b, h, i, query, keys, k.stride, first, std::min(kKeyBlock, visible - first), s, at);
           if (seen == 0) continue;
           const T highest = row_maximum(s, seen);
           if (!any) {
@@ -133,47 +139,53 @@ void attention_forward(const AttentionProblem<T>& a, MatrixView<const T> q, Matr
           for (Index c = 0; c < n; ++c) out[c] *= normalize;
       }
     }
+  });
 }
 
 /// dq, dk, dv (assigned) from d_o and what forward kept. None of the outputs overlaps an input.
 template <class T>
-void attention_backward(const AttentionProblem<T>& a, MatrixView<const T> q, MatrixView<const T> k, MatrixView<const T> v,
-                        MatrixView<const T> o, MatrixView<const T> log_sums, MatrixView<const T> d_o, MatrixView<T> dq,
-                        MatrixView<T> dk, MatrixView<T> dv) noexcept {
+void attention_backward(const AttentionProblem<T>& a, MatrixView<const T> q, MatrixView<const T> k,
+                        MatrixView<const T> v, MatrixView<const T> o, MatrixView<const T> log_sums,
+                        MatrixView<const T> d_o, MatrixView<T> dq, MatrixView<T> dk, MatrixView<T> dv) noexcept {
   using namespace detail;
   const Index n = a.head_dim;
   const T scale = static_cast<T>(a.scale);
-  for (Index r = 0; r < dk.rows; ++r) {
-    std::fill_n(dk.row(r), dk.columns, T(0));
-    std::fill_n(dv.row(r), dv.columns, T(0));
-  }
-  for (Index b = 0; b < a.batch; ++b)
-    for (Index h = 0; h < a.heads; ++h) {
-      const Index kv = h * a.kv_heads / a.heads * n, first_key = b * a.keys;
-      for (Index i = 0; i < a.queries; ++i) {
-        const Index row = b * a.queries + i;
-        const T *query = q.row(row) + h * n, *d_out = d_o.row(row) + h * n;
-        T* d_query = dq.row(row) + h * n;
-        std::fill_n(d_query, n, T(0));
-        const T log_sum = log_sums.row(row)[h], inner = dot(d_out, o.row(row) + h * n, n);
-        T s[kKeyBlock];
-        Index at[kKeyBlock];
-        const Index visible = a.visible(b, i);
-        for (Index first = 0; first < visible; first += kKeyBlock) {
-          const Index seen = scores(a, b, h, i, query, k.row(first_key) + kv, k.stride, first, std::min(kKeyBlock, visible - first), s, at);
-          for (Index j = 0; j < seen; ++j) {
-            const Index key_row = first_key + at[j];
-            const T *key = k.row(key_row) + kv, *value = v.row(key_row) + kv;
-            const T m = a.dropout.acts() ? static_cast<T>(a.dropout_factor(b, h, i, at[j])) : T(1);
-            const T p = std::exp(s[j] - log_sum);
-            const T ds = scale * p * (m * dot(d_out, value, n) - inner);
-            accumulate(m * p, d_out, dv.row(key_row) + kv, n);
-            accumulate(ds, key, d_query, n);
-            accumulate(ds, query, dk.row(key_row) + kv, n);
+  const Index group = a.heads / a.kv_heads;
+  a.executor.split(a.batch * a.kv_heads, 1, [&](Index, Index begin, Index end) {
+    for (Index bg = begin; bg < end; ++bg) {
+      const Index b = bg / a.kv_heads, g = bg % a.kv_heads, kv = g * n, first_key = b * a.keys;
+      for (Index j = first_key; j < first_key + a.keys; ++j) {
+        std::fill_n(dk.row(j) + kv, n, T(0));
+        std::fill_n(dv.row(j) + kv, n, T(0));
+      }
+      for (Index h = g * group; h < (g + 1) * group; ++h) {
+        for (Index i = 0; i < a.queries; ++i) {
+          const Index row = b * a.queries + i;
+          const T *query = q.row(row) + h * n, *d_out = d_o.row(row) + h * n;
+          T* d_query = dq.row(row) + h * n;
+          std::fill_n(d_query, n, T(0));
+          const T log_sum = log_sums.row(row)[h], inner = dot(d_out, o.row(row) + h * n, n);
+          T s[kKeyBlock];
+          Index at[kKeyBlock];
+          const Index visible = a.visible(b, i);
+          for (Index first = 0; first < visible; first += kKeyBlock) {
+            const Index seen = scores(a, b, h, i, query, k.row(first_key) + kv, k.stride, first,
+                                      std::min(kKeyBlock, visible - first), s, at);
+            for (Index j = 0; j < seen; ++j) {
+              const Index key_row = first_key + at[j];
+              const T *key = k.row(key_row) + kv, *value = v.row(key_row) + kv;
+              const T m = a.dropout.acts() ? static_cast<T>(a.dropout_factor(b, h, i, at[j])) : T(1);
+              const T p = std::exp(s[j] - log_sum);
+              const T ds = scale * p * (m * dot(d_out, value, n) - inner);
+              accumulate(m * p, d_out, dv.row(key_row) + kv, n);
+              accumulate(ds, key, d_query, n);
+              accumulate(ds, query, dk.row(key_row) + kv, n);
+            }
           }
         }
       }
     }
+  });
 }
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET::kernels

@@ -9,37 +9,56 @@
 
 namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
 
-/// Up to kRows rows are added in T, then go into a total in double; so the error does not grow with the number of rows.
+/// Rows are cut into blocks of kBlock, whatever the number of workers. Inside a block up to kRows rows are added in T,
+/// then go into the block's total in double; the totals are added pairwise. So the error does not grow with the number
+/// of rows, and the bits do not depend on who added what.
 template <class T>
 struct ColumnSums {
-  static constexpr Index kRows = 16;
-  T* partial = nullptr;
-  double* total = nullptr;
+  static constexpr Index kRows = 16, kBlock = 256;
+  T* partial = nullptr;     ///< [workers, columns]
+  double* total = nullptr;  ///< [blocks, columns]
   Index columns = 0;
 
-  /// Scratch for backward; nothing in inference.
-  static ColumnSums plan(Plan& p, Index columns) {
-    const auto partial = p.gradient<T>(1, columns);
-    const auto total = p.gradient<double>(1, columns);
+  /// Scratch for backward over up to `rows` rows; nothing in inference.
+  static ColumnSums plan(Plan& p, Index rows, Index columns) {
+    const auto partial = p.gradient<T>(std::min(p.workers(), std::max<Index>(1, blocks(rows))), columns);
+    const auto total = p.gradient<double>(std::max<Index>(1, blocks(rows)), columns);
     return {partial.data, total.data, columns};
   }
-  void begin() const noexcept {
-    std::fill_n(partial, columns, T(0));
-    std::fill_n(total, columns, 0.0);
-  }
-  /// Call after each row with its 0-based number.
-  void end_row(Index row) const noexcept {
-    if ((row + 1) % kRows == 0) flush();
-  }
-  /// The partial sums go into the total.
-  void flush() const noexcept {
-    for (Index i = 0; i < columns; ++i) total[i] += static_cast<double>(partial[i]);
-    std::fill_n(partial, columns, T(0));
+
+  /// For every row: add(row, partial sums in T, total in double); one of the two takes the row. Then the totals are in
+  /// [0].
+  template <class F>
+  void over_rows(const Executor& executor, Index rows, const F& add) const {
+    executor.split(rows, kBlock, [&](Index worker, Index begin, Index end) {
+      T* const sums = partial + worker * columns;
+      for (Index first = begin; first < end; first += kBlock) {
+        double* const block = total + first / kBlock * columns;
+        std::fill_n(sums, columns, T(0));
+        std::fill_n(block, columns, 0.0);
+        const Index last = std::min(end, first + kBlock);
+        for (Index r = first; r < last; ++r) {
+          add(r, sums, block);
+          if ((r + 1 - first) % kRows == 0 || r + 1 == last)
+            for (Index i = 0; i < columns; ++i) {
+              block[i] += static_cast<double>(sums[i]);
+              sums[i] = T(0);
+            }
+        }
+      }
+    });
+    if (rows == 0) std::fill_n(total, columns, 0.0);
+    for (Index step = 1; step < blocks(rows); step *= 2)
+      for (Index b = 0; b + step < blocks(rows); b += 2 * step)
+        for (Index i = 0; i < columns; ++i) total[b * columns + i] += total[(b + step) * columns + i];
   }
   /// gradient += sums of columns [first, first + count).
   void add_to(T* gradient, Index first, Index count) const noexcept {
     for (Index i = 0; i < count; ++i) gradient[i] += static_cast<T>(total[first + i]);
   }
+
+ private:
+  static Index blocks(Index rows) { return (rows + kBlock - 1) / kBlock; }
 };
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET::kernels

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Dropout (Srivastava et al., JMLR 2014) and drop path (Huang et al., arXiv 1603.09382; per sample, as in DeiT), scaled at
-// training time: what is kept is divided by 1 - rate. The mask is a function of seed, step, site and element, so backward
-// computes it again, and any number of threads computes the same.
+// Dropout (Srivastava et al., JMLR 2014) and drop path (Huang et al., arXiv 1603.09382; per sample, as in DeiT), scaled
+// at training time: what is kept is divided by 1 - rate. The mask is a function of seed, step, site and element, so
+// backward computes it again, and any number of threads computes the same.
 #pragma once
 
 #include <norma/core/rng.hpp>
@@ -20,8 +20,8 @@ struct Dropout {
   double factor(Index i) const { return rng.uniform(static_cast<std::uint64_t>(i)) < rate ? 0.0 : 1 / (1 - rate); }
 };
 
-/// x times its factor, element by element, in place: forward on the branch, backward on its gradient. A dropped element is zero
-/// even where it was NaN.
+/// x times its factor, element by element, in place: forward on the branch, backward on its gradient. A dropped element
+/// is zero even where it was NaN.
 template <class T>
 void drop_elements(const Dropout& dropout, MatrixView<T> x) noexcept {
   if (!dropout.acts()) return;

@@ -29,48 +29,51 @@ void copy(MatrixView<const T> x, MatrixView<T> y) noexcept {
 /// y = a + b
 template <class T>
 void add(MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> y) noexcept {
-  transform(y, [](auto p, auto q) NORMA_INLINE_LAMBDA { return p + q; }, a, b);
+  transform(
+      y, [](auto p, auto q) NORMA_INLINE_LAMBDA { return p + q; }, a, b);
 }
 /// y = s x
 template <class T>
 void scale(MatrixView<const T> x, T s, MatrixView<T> y) noexcept {
   const auto factor = simd::broadcast(s);
-  transform(y, [&](auto p) NORMA_INLINE_LAMBDA { return factor * p; }, x);
+  transform(
+      y, [&](auto p) NORMA_INLINE_LAMBDA { return factor * p; }, x);
 }
 /// y = s x + b
 template <class T>
 void scale_add(MatrixView<const T> x, T s, MatrixView<const T> b, MatrixView<T> y) noexcept {
   const auto factor = simd::broadcast(s);
-  transform(y, [&](auto p, auto q) NORMA_INLINE_LAMBDA { return simd::fma(factor, p, q); }, x, b);
+  transform(
+      y, [&](auto p, auto q) NORMA_INLINE_LAMBDA { return simd::fma(factor, p, q); }, x, b);
 }
 /// y = s x, or y += s x
 template <class T>
 void scale_write(MatrixView<const T> x, T s, MatrixView<T> y, Write write) noexcept {
-  if (write == Write::assign) scale(x, s, y);
-  else scale_add<T>(x, s, y, y);
+  if (write == Write::assign)
+    scale(x, s, y);
+  else
+    scale_add<T>(x, s, y, y);
 }
 /// Every row of y becomes `row`.
 template <class T>
 void broadcast_row(const T* row, MatrixView<T> y) noexcept {
   for (Index r = 0; r < y.rows; ++r) std::copy_n(row, y.columns, y.row(r));
 }
-/// The sums of the columns of x, left in sums.total.
+/// The sums of the columns of x, left in `sums`.
 template <class T>
-void column_sums(MatrixView<const T> x, ColumnSums<T> sums) noexcept {
-  sums.begin();
-  const MatrixView<T> partial{sums.partial, 1, x.columns};
-  for (Index r = 0; r < x.rows; ++r) {
-    add<T>(partial, x.middle_rows(r, 1), partial);
-    sums.end_row(r);
-  }
-  sums.flush();
+void column_sums(const Executor& executor, MatrixView<const T> x, const ColumnSums<T>& sums) noexcept {
+  sums.over_rows(executor, x.rows, [&](Index r, T* partial, double*) {
+    const MatrixView<T> to{partial, 1, x.columns};
+    add<T>(to, x.middle_rows(r, 1), to);
+  });
 }
 /// Sum over all elements of a b, rows in double.
 template <class T>
 double dot(MatrixView<const T> a, MatrixView<const T> b) noexcept {
   double sum = 0;
   for (Index r = 0; r < a.rows; ++r)
-    for (Index i = 0; i < a.columns; ++i) sum = simd::fma(static_cast<double>(a.row(r)[i]), static_cast<double>(b.row(r)[i]), sum);
+    for (Index i = 0; i < a.columns; ++i)
+      sum = simd::fma(static_cast<double>(a.row(r)[i]), static_cast<double>(b.row(r)[i]), sum);
   return sum;
 }
 

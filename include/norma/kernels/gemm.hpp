@@ -3,15 +3,16 @@
 //
 //   c = start;  for p = 0 .. k-1:  c = fma(a_p, b_p, c)          start = 0 (assign) or what c held (add)
 //
-// Full tiles, edge tiles and a single row run the same chain, and blocking depends on k only, so an element's bits do not
-// depend on the other rows and columns. Operands may be transposed: they are given by row and column strides and are
-// packed into scratch that the caller planned.
+// Full tiles, edge tiles and a single row run the same chain, and blocking depends on k only, so an element's bits do
+// not depend on the other rows and columns. Operands may be transposed: they are given by row and column strides and
+// are packed into scratch that the caller planned.
 #pragma once
 
 #include <algorithm>
 
 #include <norma/core/buffer.hpp>
 #include <norma/core/check.hpp>
+#include <norma/core/executor.hpp>
 #include <norma/core/view.hpp>
 #include <norma/kernels/simd.hpp>
 
@@ -34,15 +35,15 @@ Operand<std::remove_const_t<T>> transposed(MatrixView<T> m) {
 
 namespace detail {
 
-// The register tile: kTileRows x kTilePacks accumulators, one row of packs of b and one broadcast of a must fit into the
-// registers: 32 with AVX-512 and NEON, else 16.
+// The register tile: kTileRows x kTilePacks accumulators, one row of packs of b and one broadcast of a must fit into
+// the registers: 32 with AVX-512 and NEON, else 16.
 #if defined(NORMA_AVX512) || defined(NORMA_NEON)
 inline constexpr Index kTileRows = 8, kTilePacks = 3;
 #else
 inline constexpr Index kTileRows = 4, kTilePacks = 3;
 #endif
 template <class T>
-inline constexpr Index kTileColumns = kTilePacks * simd::kLanes<T>;
+inline constexpr Index kTileColumns = kTilePacks* simd::kLanes<T>;
 // A packed panel of b (kBlockK x kTileColumns) stays in the first-level cache, a packed block of a in the second.
 inline constexpr Index kBlockK = 256, kBlockRows = 128, kBlockColumns = 1536;
 
@@ -142,8 +143,8 @@ void gemm(Operand<T> a, Operand<T> b, MatrixView<T> c, Write write, T* scratch) 
     for (Index p0 = 0; p0 < k; p0 += kBlockK) {
       const Index depth = std::min(kBlockK, k - p0);
       const bool from_zero = p0 == 0 && write == Write::assign;
-      pack(b.data + p0 * b.row_stride + j0 * b.column_stride, b.column_stride, b.row_stride, columns, depth, kTileColumns<T>,
-           packed_b);
+      pack(b.data + p0 * b.row_stride + j0 * b.column_stride, b.column_stride, b.row_stride, columns, depth,
+           kTileColumns<T>, packed_b);
       for (Index i0 = 0; i0 < m; i0 += kBlockRows) {
         const Index rows = std::min(kBlockRows, m - i0);
         pack(a.data + i0 * a.row_stride + p0 * a.column_stride, a.row_stride, a.column_stride, rows, depth, kTileRows,
@@ -155,11 +156,28 @@ void gemm(Operand<T> a, Operand<T> b, MatrixView<T> c, Write write, T* scratch) 
             if (rows - i >= kTileRows && columns - j >= kTileColumns<T>)
               tile(pa, pb, depth, at, c.stride, from_zero);
             else
-              edge_tile(pa, pb, depth, at, c.stride, std::min(kTileRows, rows - i), std::min(kTileColumns<T>, columns - j),
-                        from_zero);
+              edge_tile(pa, pb, depth, at, c.stride, std::min(kTileRows, rows - i),
+                        std::min(kTileColumns<T>, columns - j), from_zero);
           }
       }
     }
+  }
+}
+
+/// The same on an executor's workers, each with a row of `packing`: the rows or columns of c are split, never k.
+template <class T>
+void gemm(const Executor& executor, Operand<T> a, Operand<T> b, MatrixView<T> c, Write write,
+          MatrixView<T> packing) noexcept {
+  if (c.rows >= c.columns) {
+    executor.split(c.rows, detail::kTileRows, [&](Index worker, Index begin, Index end) {
+      const Operand<T> part{a.data + begin * a.row_stride, end - begin, a.columns, a.row_stride, a.column_stride};
+      gemm(part, b, c.middle_rows(begin, end - begin), write, packing.row(worker));
+    });
+  } else {
+    executor.split(c.columns, detail::kTileColumns<T>, [&](Index worker, Index begin, Index end) {
+      const Operand<T> part{b.data + begin * b.column_stride, b.rows, end - begin, b.row_stride, b.column_stride};
+      gemm(a, part, c.middle_columns(begin, end - begin), write, packing.row(worker));
+    });
   }
 }
 

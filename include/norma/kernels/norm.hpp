@@ -8,8 +8,8 @@
 //   dx = rstd * (h - mean(h) - n * mean(h * n))          without mean(h) for RMSNorm
 //   dgamma = sum over rows of dy * n,  dbeta = sum over rows of dy
 //
-// Saved for backward: hi, lo (LayerNorm only) and rstd per row. gamma and beta may be null: one and zero. With unit offset the
-// factor is 1 + gamma (Gemma's form), formed in the scalar type.
+// Saved for backward: hi, lo (LayerNorm only) and rstd per row. gamma and beta may be null: one and zero. With unit
+// offset the factor is 1 + gamma (Gemma's form), formed in the scalar type.
 #pragma once
 
 #include <norma/core/view.hpp>
@@ -58,47 +58,48 @@ NORMA_COLD RowStatistics<T> norm_row_scaled(const T* x, Factor<T> factor, const 
 
 }  // namespace detail
 
-/// y = norm(x) for every row. x, y: [rows, width]; gamma, beta: [width] or null; y may be x. \see norm.hpp for the equations.
+/// y = norm(x) for every row. x, y: [rows, width]; gamma, beta: [width] or null; y may be x. \see norm.hpp for the
+/// equations.
 template <Center C, class T>
 void norm_forward(MatrixView<const T> x, const T* gamma, const T* beta, double eps, MatrixView<T> y,
-                  SavedStatistics<T> saved, bool unit_offset = false) noexcept {
+                  SavedStatistics<T> saved, bool unit_offset = false, const Executor& executor = {}) noexcept {
   using namespace simd;
   const Index n = x.columns;
   const detail::Factor<T> factor{gamma, unit_offset ? T(1) : T(0)};
   const Pack<T> none = zero<T>();
-  for (Index r = 0; r < x.rows; ++r) {
-    const T* in = x.row(r);
-    T* out = y.row(r);
-    bool good = false;
-    RowStatistics<T> s = row_statistics<C>(in, n, eps, good);
-    if (good) {
-      const Pack<T> hi = broadcast(s.hi), lo = broadcast(s.lo), rstd = broadcast(s.rstd);
-      for_each_pack<T>(n, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
-        const Pack<T> v = load_up_to(in + i, k);
-        const Pack<T> u = C == Center::mean ? detail::normalized(v, hi, lo, rstd) : v * rstd;
-        const Pack<T> b = beta != nullptr ? load_up_to(beta + i, k) : none;
-        store_up_to(out + i, fma(u, factor.load(i, k), b), k);
-      });
-    } else {
-      s = detail::norm_row_scaled<C>(in, factor, beta, out, n, eps);
+  executor.split(x.rows, 1, [&](Index, Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) {
+      const T* in = x.row(r);
+      T* out = y.row(r);
+      bool good = false;
+      RowStatistics<T> s = row_statistics<C>(in, n, eps, good);
+      if (good) {
+        const Pack<T> hi = broadcast(s.hi), lo = broadcast(s.lo), rstd = broadcast(s.rstd);
+        for_each_pack<T>(n, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
+          const Pack<T> v = load_up_to(in + i, k);
+          const Pack<T> u = C == Center::mean ? detail::normalized(v, hi, lo, rstd) : v * rstd;
+          const Pack<T> b = beta != nullptr ? load_up_to(beta + i, k) : none;
+          store_up_to(out + i, fma(u, factor.load(i, k), b), k);
+        });
+      } else {
+        s = detail::norm_row_scaled<C>(in, factor, beta, out, n, eps);
+      }
+      if constexpr (C == Center::mean) {
+        saved.hi[r] = s.hi;
+        saved.lo[r] = s.lo;
+      }
+      saved.rstd[r] = s.rstd;
     }
-    if constexpr (C == Center::mean) {
-      saved.hi[r] = s.hi;
-      saved.lo[r] = s.lo;
-    }
-    saved.rstd[r] = s.rstd;
-  }
+  });
 }
 
 namespace detail {
 
 template <Center C, class T>
-NORMA_COLD void norm_row_backward_scaled(const T* x, const T* dy, Factor<T> factor, T* dx, Write write, Index n, double eps,
-                                         double* dgamma, double* dbeta) {
+NORMA_COLD void norm_row_backward_scaled(const T* x, const T* dy, Factor<T> factor, T* dx, Write write, Index n,
+                                         double eps, double* dgamma, double* dbeta) {
   const ScaledStatistics s = scaled_statistics<C>(x, n, eps);
-  const auto h = [&](Index i) {
-    return static_cast<double>(dy[i]) * factor.at(i);
-  };
+  const auto h = [&](Index i) { return static_cast<double>(dy[i]) * factor.at(i); };
   const double count = static_cast<double>(n);
   double mean_h = pairwise_sum(0, n, [&](Index i) { return h(i) / count; });
   const double mean_hn = pairwise_sum(0, n, [&](Index i) { return h(i) * s.normalized(x[i]) / count; });
@@ -116,18 +117,18 @@ NORMA_COLD void norm_row_backward_scaled(const T* x, const T* dy, Factor<T> fact
 /// dx (assigned or added) from dy, and dgamma, dbeta (added; null where absent). dx may be dy. Shapes as in forward;
 /// `eps` is forward's, for rows that are redone. `sums` is scratch of 2 x width columns: gamma's, then beta's.
 template <Center C, class T>
-void norm_backward(MatrixView<const T> x, MatrixView<const T> dy, const T* gamma, double eps, SavedStatistics<const T> saved,
-                   MatrixView<T> dx, Write write, T* dgamma, T* dbeta, ColumnSums<T> sums,
-                   bool unit_offset = false) noexcept {
+void norm_backward(MatrixView<const T> x, MatrixView<const T> dy, const T* gamma, double eps,
+                   SavedStatistics<const T> saved, MatrixView<T> dx, Write write, T* dgamma, T* dbeta,
+                   const ColumnSums<T>& sums, bool unit_offset = false, const Executor& executor = {}) noexcept {
   using namespace simd;
   const Index n = x.columns;
-  sums.begin();
   const detail::Factor<T> factor{gamma, unit_offset ? T(1) : T(0)};
-  for (Index r = 0; r < x.rows; ++r) {
+  sums.over_rows(executor, x.rows, [&](Index r, T* partial, double* total) {
     const T *in = x.row(r), *grad = dy.row(r);
     T* out = dx.row(r);
     const Pack<T> rstd = broadcast(saved.rstd[r]);
-    const Pack<T> hi = broadcast(C == Center::mean ? saved.hi[r] : T(0)), lo = broadcast(C == Center::mean ? saved.lo[r] : T(0));
+    const Pack<T> hi = broadcast(C == Center::mean ? saved.hi[r] : T(0)),
+                  lo = broadcast(C == Center::mean ? saved.lo[r] : T(0));
     const auto load_n = [&](Index i, Index k) NORMA_INLINE_LAMBDA {
       const Pack<T> v = load_up_to(in + i, k);
       return C == Center::mean ? detail::normalized(v, hi, lo, rstd) : v * rstd;
@@ -147,18 +148,16 @@ void norm_backward(MatrixView<const T> x, MatrixView<const T> dy, const T* gamma
       const Pack<T> minus_mean_hn = broadcast(static_cast<T>(-s[1] / static_cast<double>(n)));
       for_each_pack<T>(n, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
         const Pack<T> u = load_n(i, k), g = load_up_to(grad + i, k);
-        T *dg = sums.partial + i, *db = sums.partial + n + i;
+        T *dg = partial + i, *db = partial + n + i;
         store_up_to(dg, fma(g, u, load_up_to(dg, k)), k);
         store_up_to(db, load_up_to(db, k) + g, k);
         const Pack<T> d = fma(u, minus_mean_hn, fma(g, factor.load(i, k), minus_mean_h));
         store_up_to(out + i, write == Write::assign ? d * rstd : fma(d, rstd, load_up_to(out + i, k)), k);
       });
     } else {
-      detail::norm_row_backward_scaled<C>(in, grad, factor, out, write, n, eps, sums.total, sums.total + n);
+      detail::norm_row_backward_scaled<C>(in, grad, factor, out, write, n, eps, total, total + n);
     }
-    sums.end_row(r);
-  }
-  sums.flush();
+  });
   if (dgamma != nullptr) sums.add_to(dgamma, 0, n);
   if (dbeta != nullptr) sums.add_to(dbeta, n, n);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rotary position embedding (Su et al., arXiv 2104.09864, equation 34): pair i of a head, at position p, turns by the angle
-// p * base^(-2i / width). Only the first `width` of a head turn. Position 0 is the identity; backward turns back.
+// Rotary position embedding (Su et al., arXiv 2104.09864, equation 34): pair i of a head, at position p, turns by the
+// angle p * base^(-2i / width). Only the first `width` of a head turn. Position 0 is the identity; backward turns back.
 #pragma once
 
 #include <cmath>
@@ -22,8 +22,8 @@ void rotary_angles(const Index* positions, double base, MatrixView<T> cosines, M
     }
 }
 
-/// Turns every head of every row of x in place; row r by the angles of row r modulo their number. `direction` -1 turns back.
-/// x: [rows, heads x head_dim]. Pairs are (i, i + width / 2), or (2i, 2i + 1) if interleaved.
+/// Turns every head of every row of x in place; row r by the angles of row r modulo their number. `direction` -1 turns
+/// back. x: [rows, heads x head_dim]. Pairs are (i, i + width / 2), or (2i, 2i + 1) if interleaved.
 template <class T>
 void rotate(MatrixView<T> x, Index head_dim, MatrixView<const T> cosines, MatrixView<const T> sines, bool interleaved,
             T direction) noexcept {

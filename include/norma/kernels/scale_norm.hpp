@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// ScaleNorm (Nguyen and Salazar, "Transformers without Tears", arXiv 1910.05895, equation 5), and the l2 norm it is made of:
+// ScaleNorm (Nguyen and Salazar, "Transformers without Tears", arXiv 1910.05895, equation 5), and the l2 norm it is
+// made of:
 //
 //   l = max(|x|, eps),  n = x / l,  y = g n
 //   |x| > eps:  dx = g / l (dy - n (n . dy)),  else dx = g / l dy;    dg = sum over rows of n . dy
 //
-// The norm is clamped, as in the authors' code, not eps added. Saved for backward: 1 / l per row, negative where it was clamped.
+// The norm is clamped, as in the authors' code, not eps added. Saved for backward: 1 / l per row, negative where it was
+// clamped.
 #pragma once
 
 #include <norma/core/view.hpp>
@@ -17,7 +19,7 @@ template <class T>
 void scale_norm_forward(MatrixView<const T> x, T g, double eps, MatrixView<T> y, T* inverse) noexcept {
   using namespace simd;
   for (Index r = 0; r < x.rows; ++r) {
-    const T *in = x.row(r);
+    const T* in = x.row(r);
     T* out = y.row(r);
     const auto [squares] = detail::row_sums<T, 1>(x.columns, [&](Index i, Index k, Pack<T>* lane) NORMA_INLINE_LAMBDA {
       const Pack<T> v = load_up_to(in + i, k);
@@ -39,7 +41,8 @@ void scale_norm_forward(MatrixView<const T> x, T g, double eps, MatrixView<T> y,
         store_up_to(out + i, load_up_to(in + i, k) * factor * gain, k);
       });
     } else {
-      for (Index i = 0; i < x.columns; ++i) out[i] = static_cast<T>(static_cast<double>(in[i]) / l * static_cast<double>(g));
+      for (Index i = 0; i < x.columns; ++i)
+        out[i] = static_cast<T>(static_cast<double>(in[i]) / l * static_cast<double>(g));
     }
   }
 }
@@ -53,9 +56,8 @@ double scale_norm_backward(MatrixView<const T> x, MatrixView<const T> dy, T g, c
     const T *in = x.row(r), *grad = dy.row(r);
     T* out = dx.row(r);
     const double saved = static_cast<double>(inverse[r]), inv = std::fabs(saved);
-    const double inner = detail::pairwise_sum(0, x.columns, [&](Index i) {
-      return static_cast<double>(in[i]) * inv * static_cast<double>(grad[i]);
-    });
+    const double inner = detail::pairwise_sum(
+        0, x.columns, [&](Index i) { return static_cast<double>(in[i]) * inv * static_cast<double>(grad[i]); });
     dg += inner;
     const double along = saved < 0 ? 0 : inner, gain = static_cast<double>(g) * inv;
     for (Index i = 0; i < x.columns; ++i) {

@@ -100,14 +100,20 @@ template <class T>
 NORMA_INLINE Pack<T> fma(Pack<T> a, Pack<T> b, Pack<T> c) {
   constexpr bool kFloat = sizeof(T) == 4;
 #if defined(NORMA_AVX512)
-  if constexpr (kFloat) return {(typename Pack<T>::Native)_mm512_fmadd_ps((__m512)a.v, (__m512)b.v, (__m512)c.v)};
-  else return {(typename Pack<T>::Native)_mm512_fmadd_pd((__m512d)a.v, (__m512d)b.v, (__m512d)c.v)};
+  if constexpr (kFloat)
+    return {(typename Pack<T>::Native)_mm512_fmadd_ps((__m512)a.v, (__m512)b.v, (__m512)c.v)};
+  else
+    return {(typename Pack<T>::Native)_mm512_fmadd_pd((__m512d)a.v, (__m512d)b.v, (__m512d)c.v)};
 #elif defined(NORMA_AVX2)
-  if constexpr (kFloat) return {(typename Pack<T>::Native)_mm256_fmadd_ps((__m256)a.v, (__m256)b.v, (__m256)c.v)};
-  else return {(typename Pack<T>::Native)_mm256_fmadd_pd((__m256d)a.v, (__m256d)b.v, (__m256d)c.v)};
+  if constexpr (kFloat)
+    return {(typename Pack<T>::Native)_mm256_fmadd_ps((__m256)a.v, (__m256)b.v, (__m256)c.v)};
+  else
+    return {(typename Pack<T>::Native)_mm256_fmadd_pd((__m256d)a.v, (__m256d)b.v, (__m256d)c.v)};
 #elif defined(NORMA_NEON)
-  if constexpr (kFloat) return {(typename Pack<T>::Native)vfmaq_f32((float32x4_t)c.v, (float32x4_t)a.v, (float32x4_t)b.v)};
-  else return {(typename Pack<T>::Native)vfmaq_f64((float64x2_t)c.v, (float64x2_t)a.v, (float64x2_t)b.v)};
+  if constexpr (kFloat)
+    return {(typename Pack<T>::Native)vfmaq_f32((float32x4_t)c.v, (float32x4_t)a.v, (float32x4_t)b.v)};
+  else
+    return {(typename Pack<T>::Native)vfmaq_f64((float64x2_t)c.v, (float64x2_t)a.v, (float64x2_t)b.v)};
 #elif defined(NORMA_SCALAR)
   static_cast<void>(kFloat);
   return {fma(a.v, b.v, c.v)};
@@ -223,8 +229,10 @@ NORMA_INLINE Pack<T> load_up_to(const T* p, Index count, T fill = T(0)) {
 }
 template <class T>
 NORMA_INLINE void store_up_to(T* p, Pack<T> a, Index count) {
-  if (count == kLanes<T>) store(p, a);
-  else store_first(p, a, count);
+  if (count == kLanes<T>)
+    store(p, a);
+  else
+    store_first(p, a, count);
 }
 
 /// A sum in double of lanes of T.
@@ -262,6 +270,8 @@ NORMA_INLINE bool is_finite(double a) {
   return (std::bit_cast<std::uint64_t>(a) & 0x7FF0000000000000u) != 0x7FF0000000000000u;
 }
 /// Likewise.
-NORMA_INLINE bool is_nan(double a) { return (std::bit_cast<std::uint64_t>(a) & 0x7FFFFFFFFFFFFFFFu) > 0x7FF0000000000000u; }
+NORMA_INLINE bool is_nan(double a) {
+  return (std::bit_cast<std::uint64_t>(a) & 0x7FFFFFFFFFFFFFFFu) > 0x7FF0000000000000u;
+}
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET::simd

@@ -32,7 +32,8 @@ NORMA_INLINE double exponentials(T* s, Index n, T shift) {
   return sum;
 }
 
-/// Softmax of a row, in place. A row of nothing but minus infinity gives zeros. Returns the log of the sum of exponentials.
+/// Softmax of a row, in place. A row of nothing but minus infinity gives zeros. Returns the log of the sum of
+/// exponentials.
 template <class T>
 T softmax(T* s, Index n) noexcept {
   const T m = n > 0 ? row_maximum(s, n) : -std::numeric_limits<T>::infinity();

@@ -6,9 +6,9 @@
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
-/// y = (x - mean) / sqrt(variance + eps) * gamma + beta, per row, biased variance (Ba, Kiros and Hinton, arXiv 1607.06450,
-/// equations 3 and 4). Parameters: gamma = 1, beta = 0, [width], either of which may be left out. Keeps the mean as two numbers and
-/// rstd per row. A row whose variance + eps is zero gives beta, and a zero gradient.
+/// y = (x - mean) / sqrt(variance + eps) * gamma + beta, per row, biased variance (Ba, Kiros and Hinton, arXiv
+/// 1607.06450, equations 3 and 4). Parameters: gamma = 1, beta = 0, [width], either of which may be left out. Keeps the
+/// mean as two numbers and rstd per row. A row whose variance + eps is zero gives beta, and a zero gradient.
 template <class T>
 struct LayerNorm {
   using Scalar = T;
@@ -22,6 +22,7 @@ struct LayerNorm {
   struct Tape {
     MatrixView<T> hi, lo, rstd;
     kernels::ColumnSums<T> sums;
+    Executor executor;
   };
 
   void declare(Layout& layout, Index columns) {
@@ -31,17 +32,18 @@ struct LayerNorm {
   }
   Tape plan(Plan& p, const Pass& pass) const {
     const Index rows = pass.shape.rows();
-    return {p.keep<T>(rows, 1), p.keep<T>(rows, 1), p.keep<T>(rows, 1), kernels::ColumnSums<T>::plan(p, 2 * width)};
+    return {p.keep<T>(rows, 1), p.keep<T>(rows, 1), p.keep<T>(rows, 1),
+            kernels::ColumnSums<T>::plan(p, rows, 2 * width), p.executor()};
   }
   void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& tape) const {
     kernels::norm_forward<kernels::Center::mean, T>(x, gamma.data_in(weights), beta.data_in(weights), eps, y,
-                                                    {tape.hi.data, tape.lo.data, tape.rstd.data});
+                                                    {tape.hi.data, tape.lo.data, tape.rstd.data}, false, tape.executor);
   }
-  void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write, T* gradients,
-                const Tape& tape) const {
-    kernels::norm_backward<kernels::Center::mean, T>(x, dy, gamma.data_in(weights), eps,
-                                                     {tape.hi.data, tape.lo.data, tape.rstd.data}, dx, write,
-                                                     gamma.data_in(gradients), beta.data_in(gradients), tape.sums);
+  void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write,
+                T* gradients, const Tape& tape) const {
+    kernels::norm_backward<kernels::Center::mean, T>(
+        x, dy, gamma.data_in(weights), eps, {tape.hi.data, tape.lo.data, tape.rstd.data}, dx, write,
+        gamma.data_in(gradients), beta.data_in(gradients), tape.sums, false, tape.executor);
   }
 };
 

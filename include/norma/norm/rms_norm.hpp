@@ -6,9 +6,9 @@
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
-/// y = x / sqrt(mean(x^2) + eps) * gamma, per row (Zhang and Sennrich, arXiv 1910.07467, equation 4; eps inside the root as in
-/// LLaMA). Parameter: gamma = 1, [width]; with unit_offset the factor is 1 + gamma and gamma = 0 (Gemma). May be left out. Keeps
-/// rstd per row.
+/// y = x / sqrt(mean(x^2) + eps) * gamma, per row (Zhang and Sennrich, arXiv 1910.07467, equation 4; eps inside the
+/// root as in LLaMA). Parameter: gamma = 1, [width]; with unit_offset the factor is 1 + gamma and gamma = 0 (Gemma).
+/// May be left out. Keeps rstd per row.
 template <class T>
 struct RMSNorm {
   using Scalar = T;
@@ -22,6 +22,7 @@ struct RMSNorm {
   struct Tape {
     MatrixView<T> rstd;
     kernels::ColumnSums<T> sums;
+    Executor executor;
   };
 
   void declare(Layout& layout, Index columns) {
@@ -29,16 +30,18 @@ struct RMSNorm {
     if (with_gamma) gamma = layout.add("gamma", 1, width, Kind::norm, constant(unit_offset ? 0 : 1));
   }
   Tape plan(Plan& p, const Pass& pass) const {
-    return {p.keep<T>(pass.shape.rows(), 1), kernels::ColumnSums<T>::plan(p, 2 * width)};
+    return {p.keep<T>(pass.shape.rows(), 1), kernels::ColumnSums<T>::plan(p, pass.shape.rows(), 2 * width),
+            p.executor()};
   }
   void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& tape) const {
     kernels::norm_forward<kernels::Center::none, T>(x, gamma.data_in(weights), nullptr, eps, y,
-                                                    {nullptr, nullptr, tape.rstd.data}, unit_offset);
+                                                    {nullptr, nullptr, tape.rstd.data}, unit_offset, tape.executor);
   }
-  void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write, T* gradients,
-                const Tape& tape) const {
-    kernels::norm_backward<kernels::Center::none, T>(x, dy, gamma.data_in(weights), eps, {nullptr, nullptr, tape.rstd.data}, dx,
-                                                     write, gamma.data_in(gradients), nullptr, tape.sums, unit_offset);
+  void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write,
+                T* gradients, const Tape& tape) const {
+    kernels::norm_backward<kernels::Center::none, T>(
+        x, dy, gamma.data_in(weights), eps, {nullptr, nullptr, tape.rstd.data}, dx, write, gamma.data_in(gradients),
+        nullptr, tape.sums, unit_offset, tape.executor);
   }
 };
 

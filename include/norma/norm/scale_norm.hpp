@@ -8,8 +8,8 @@
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
-/// y = g x / max(|x|, eps), per row, |x| the Euclidean length (Nguyen and Salazar, arXiv 1910.05895, equation 5). Parameter: one
-/// number g = sqrt(width). Keeps 1 / max(|x|, eps) per row.
+/// y = g x / max(|x|, eps), per row, |x| the Euclidean length (Nguyen and Salazar, arXiv 1910.05895, equation 5).
+/// Parameter: one number g = sqrt(width). Keeps 1 / max(|x|, eps) per row.
 template <class T>
 struct ScaleNorm {
   using Scalar = T;
@@ -29,8 +29,8 @@ struct ScaleNorm {
   void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& tape) const {
     kernels::scale_norm_forward<T>(x, *g.data_in(weights), eps, y, tape.inverse.data);
   }
-  void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write, T* gradients,
-                const Tape& tape) const {
+  void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write,
+                T* gradients, const Tape& tape) const {
     *g.data_in(gradients) +=
         static_cast<T>(kernels::scale_norm_backward<T>(x, dy, *g.data_in(weights), tape.inverse.data, dx, write));
   }

@@ -29,8 +29,10 @@ struct At {
   /// `module` at sites of this role, nothing at others.
   template <Role Q, class M>
   auto only(RoleTag<Q>, M module) const {
-    if constexpr (Q == R) return module;
-    else return None{};
+    if constexpr (Q == R)
+      return module;
+    else
+      return None{};
   }
 };
 

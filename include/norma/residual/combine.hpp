@@ -19,7 +19,8 @@ struct Scale {
     kernels::scale(x, static_cast<T>(factor), y);
   }
   template <class T>
-  void backward(const T*, MatrixView<const T>, MatrixView<const T> dy, MatrixView<T> dx, Write write, T*, const Tape&) const {
+  void backward(const T*, MatrixView<const T>, MatrixView<const T> dy, MatrixView<T> dx, Write write, T*,
+                const Tape&) const {
     kernels::scale_write(dy, static_cast<T>(factor), dx, write);
   }
 };
@@ -27,7 +28,9 @@ struct Scale {
 namespace detail {
 
 template <class M>
-concept HasScalar = requires { typename M::Scalar; };
+concept HasScalar = requires {
+  typename M::Scalar;
+};
 /// The Scalar of the first that has one.
 template <class... M>
 struct CommonScalar {};
@@ -65,28 +68,23 @@ struct When : Optional, detail::CommonScalar<M>, detail::PartsOf<M> {
   Tape plan(Plan& p, const Pass& pass) const { return active() ? module.plan(p, pass) : Tape{}; }
   template <class T>
   void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& tape) const
-    requires(!detail::IsReader<M>)
-  {
+      requires(!detail::IsReader<M>) {
     module.forward(weights, x, y, tape);
   }
   template <class T>
-  void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write, T* gradients,
-                const Tape& tape) const
-    requires(!detail::IsReader<M>)
-  {
+  void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write,
+                T* gradients, const Tape& tape) const requires(!detail::IsReader<M>) {
     module.backward(weights, x, dy, dx, write, gradients, tape);
   }
   template <class T, std::size_t N>
   void forward(const T* weights, const std::array<MatrixView<const T>, N>& s, MatrixView<T> y, const Tape& tape) const
-    requires(detail::IsReader<M>)
-  {
+      requires(detail::IsReader<M>) {
     module.forward(weights, s, y, tape);
   }
   template <class T, std::size_t N>
   void backward(const T* weights, const std::array<MatrixView<const T>, N>& s, MatrixView<const T> dy,
                 const std::array<MatrixView<T>, N>& ds, T* gradients, const Tape& tape) const
-    requires(detail::IsReader<M>)
-  {
+      requires(detail::IsReader<M>) {
     module.backward(weights, s, dy, ds, gradients, tape);
   }
 };
@@ -111,44 +109,49 @@ struct Either : Optional, detail::CommonScalar<A, B>, detail::PartsOf<A, B> {
   Either(bool c, A a, B b) : condition(c), first(std::move(a)), second(std::move(b)) {}
   bool active() const { return condition ? norma::active(first) : norma::active(second); }
   void declare(Layout& layout, Index width) {
-    if (condition) first.declare(layout, width);
-    else second.declare(layout, width);
+    if (condition)
+      first.declare(layout, width);
+    else
+      second.declare(layout, width);
   }
   Tape plan(Plan& p, const Pass& pass) const {
     Tape tape{};
-    if (condition) tape.first = first.plan(p, pass);
-    else tape.second = second.plan(p, pass);
+    if (condition)
+      tape.first = first.plan(p, pass);
+    else
+      tape.second = second.plan(p, pass);
     return tape;
   }
   template <class T>
-  void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& tape) const
-    requires(!kReads)
-  {
-    if (condition) first.forward(weights, x, y, tape.first);
-    else second.forward(weights, x, y, tape.second);
+  void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& tape) const requires(!kReads) {
+    if (condition)
+      first.forward(weights, x, y, tape.first);
+    else
+      second.forward(weights, x, y, tape.second);
   }
   template <class T>
-  void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write, T* gradients,
-                const Tape& tape) const
-    requires(!kReads)
-  {
-    if (condition) first.backward(weights, x, dy, dx, write, gradients, tape.first);
-    else second.backward(weights, x, dy, dx, write, gradients, tape.second);
+  void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write,
+                T* gradients, const Tape& tape) const requires(!kReads) {
+    if (condition)
+      first.backward(weights, x, dy, dx, write, gradients, tape.first);
+    else
+      second.backward(weights, x, dy, dx, write, gradients, tape.second);
   }
   template <class T, std::size_t N>
   void forward(const T* weights, const std::array<MatrixView<const T>, N>& s, MatrixView<T> y, const Tape& tape) const
-    requires(kReads)
-  {
-    if (condition) read(first, weights, s, y, tape.first);
-    else read(second, weights, s, y, tape.second);
+      requires(kReads) {
+    if (condition)
+      read(first, weights, s, y, tape.first);
+    else
+      read(second, weights, s, y, tape.second);
   }
   template <class T, std::size_t N>
   void backward(const T* weights, const std::array<MatrixView<const T>, N>& s, MatrixView<const T> dy,
-                const std::array<MatrixView<T>, N>& ds, T* gradients, const Tape& tape) const
-    requires(kReads)
-  {
-    if (condition) read_backward(first, weights, s, dy, ds, gradients, tape.first);
-    else read_backward(second, weights, s, dy, ds, gradients, tape.second);
+                const std::array<MatrixView<T>, N>& ds, T* gradients, const Tape& tape) const requires(kReads) {
+    if (condition)
+      read_backward(first, weights, s, dy, ds, gradients, tape.first);
+    else
+      read_backward(second, weights, s, dy, ds, gradients, tape.second);
   }
 };
 template <class A, class B>
@@ -156,11 +159,12 @@ Either<A, B> either(bool condition, A first, B second) {
   return {condition, std::move(first), std::move(second)};
 }
 
-/// b after a. `a` may be a reader. At least one of them has a Scalar. A member that is absent at run time passes its input on;
-/// without both the chain is absent. (An absent reader's output is part 0.)
+/// b after a. `a` may be a reader. At least one of them has a Scalar. A member that is absent at run time passes its
+/// input on; without both the chain is absent. (An absent reader's output is part 0.)
 template <class A, class B>
 struct Then : Optional, detail::CommonScalar<A, B>, detail::PartsOf<A> {
-  static_assert(detail::HasScalar<A> || detail::HasScalar<B>, "norma: then(a, b) needs a module with a Scalar, such as a norm");
+  static_assert(detail::HasScalar<A> || detail::HasScalar<B>,
+                "norma: then(a, b) needs a module with a Scalar, such as a norm");
   using T = typename detail::CommonScalar<A, B>::Scalar;
   static constexpr bool needs_x = A::needs_x || (std::is_base_of_v<Optional, A> && B::needs_x);
   static constexpr bool kReads = detail::IsReader<A>;
@@ -195,27 +199,23 @@ struct Then : Optional, detail::CommonScalar<A, B>, detail::PartsOf<A> {
     tape.second = p.child(second, pass);
     return tape;
   }
-  void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& tape) const
-    requires(!kReads)
-  {
+  void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& tape) const requires(!kReads) {
     if (!norma::active(second)) return first.forward(weights, x, y, tape.first);
     if (!norma::active(first)) return second.forward(weights, x, y, tape.second);
     first.forward(weights, x, tape.middle, tape.first);
     second.forward(weights, MatrixView<const T>(tape.middle), y, tape.second);
   }
-  void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write, T* gradients,
-                const Tape& tape) const
-    requires(!kReads)
-  {
+  void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write,
+                T* gradients, const Tape& tape) const requires(!kReads) {
     if (!norma::active(second)) return first.backward(weights, x, dy, dx, write, gradients, tape.first);
     if (!norma::active(first)) return second.backward(weights, x, dy, dx, write, gradients, tape.second);
-    second.backward(weights, MatrixView<const T>(tape.middle), dy, tape.d_middle, Write::assign, gradients, tape.second);
+    second.backward(weights, MatrixView<const T>(tape.middle), dy, tape.d_middle, Write::assign, gradients,
+                    tape.second);
     first.backward(weights, x, MatrixView<const T>(tape.d_middle), dx, write, gradients, tape.first);
   }
   template <std::size_t N>
   void forward(const T* weights, const std::array<MatrixView<const T>, N>& s, MatrixView<T> y, const Tape& tape) const
-    requires(kReads)
-  {
+      requires(kReads) {
     if (!norma::active(second)) return first.forward(weights, s, y, tape.first);
     if (!norma::active(first)) return second.forward(weights, s[0], y, tape.second);
     first.forward(weights, s, tape.middle, tape.first);
@@ -223,12 +223,11 @@ struct Then : Optional, detail::CommonScalar<A, B>, detail::PartsOf<A> {
   }
   template <std::size_t N>
   void backward(const T* weights, const std::array<MatrixView<const T>, N>& s, MatrixView<const T> dy,
-                const std::array<MatrixView<T>, N>& ds, T* gradients, const Tape& tape) const
-    requires(kReads)
-  {
+                const std::array<MatrixView<T>, N>& ds, T* gradients, const Tape& tape) const requires(kReads) {
     if (!norma::active(second)) return first.backward(weights, s, dy, ds, gradients, tape.first);
     if (!norma::active(first)) return second.backward(weights, s[0], dy, ds[0], Write::add, gradients, tape.second);
-    second.backward(weights, MatrixView<const T>(tape.middle), dy, tape.d_middle, Write::assign, gradients, tape.second);
+    second.backward(weights, MatrixView<const T>(tape.middle), dy, tape.d_middle, Write::assign, gradients,
+                    tape.second);
     first.backward(weights, s, MatrixView<const T>(tape.d_middle), ds, gradients, tape.first);
   }
 };

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Joins: how the branch w comes back to the stream. Elementwise; a join says which parts it writes and what it reads again.
+// Joins: how the branch w comes back to the stream. Elementwise; a join says which parts it writes and what it reads
+// again.
 //
 //   static constexpr bool needs_skip, needs_branch        backward reads the stream before the join, or the branch
 //   static constexpr bool writes(int part)                parts it does not write pass through as they are
 //   void declare(Layout&, Index width)
 //   void forward(const T* weights, const Stream<N, const T>& s, MatrixView<const T> w, const Stream<N, T>& to) const
 //   void backward(const T* weights, const Stream<N, const T>& s, MatrixView<const T> w, const Stream<N, T>& ds,
-//                 MatrixView<T> dw, T* gradients) const   ds: gradient of the joined stream, becomes that of s; dw assigned
+//                 MatrixView<T> dw, T* gradients) const   ds: gradient of the joined stream, becomes that of s; dw
+//                 assigned
 #pragma once
 
 #include <concepts>
@@ -18,8 +20,9 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 
 namespace detail {
 template <class J, int N, class T>
-concept JoinOf = requires(const J& j, J& own, Layout& layout, const T* weights, T* gradients, const Stream<N, const T>& s,
-                          const Stream<N, T>& ds, MatrixView<const T> w, MatrixView<T> dw) {
+concept JoinOf = requires(const J& j, J& own, Layout& layout, const T* weights, T* gradients,
+                          const Stream<N, const T>& s, const Stream<N, T>& ds, MatrixView<const T> w,
+                          MatrixView<T> dw) {
   own.declare(layout, Index());
   { J::writes(0) } -> std::same_as<bool>;
   { J::needs_skip } -> std::convertible_to<bool>;
@@ -61,7 +64,8 @@ struct ScaledSkip {
     kernels::scale_add(s[0], static_cast<T>(alpha), w, to[0]);
   }
   template <class T>
-  void backward(const T*, const Stream<1, const T>&, MatrixView<const T>, const Stream<1, T>& ds, MatrixView<T> dw, T*) const {
+  void backward(const T*, const Stream<1, const T>&, MatrixView<const T>, const Stream<1, T>& ds, MatrixView<T> dw,
+                T*) const {
     kernels::copy<T>(ds[0], dw);
     kernels::scale<T>(ds[0], static_cast<T>(alpha), ds[0]);
   }

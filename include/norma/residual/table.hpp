@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a policy returns: a table of slots, filled by name. A name that is not a slot is not a member, so a misspelling does
-// not compile; presence is decided by type.
+// What a policy returns: a table of slots, filled by name. A name that is not a slot is not a member, so a misspelling
+// does not compile; presence is decided by type.
 #pragma once
 
 #include <norma/core/entries.hpp>
@@ -46,7 +46,8 @@ struct Table : Entries<F...> {
   auto open(auto m) const { return with_module<slot::open>(m); }
   /// From the stream to the output of the stack.
   auto close(auto m) const { return with_reader<slot::close>(m); }
-  /// The stream begins and ends with each block, not with the stack: all parts start as the block's input, part 0 leaves.
+  /// The stream begins and ends with each block, not with the stack: all parts start as the block's input, part 0
+  /// leaves.
   auto per_block() const { return with<slot::per_block>(true); }
   /// A factor on what the initialiser draws for these kinds of parameters.
   auto gain(double factor, Kind kinds) const { return with<slot::gain>(Gain{factor, kinds}); }
@@ -70,27 +71,33 @@ struct Table : Entries<F...> {
  private:
   template <class S, class M>
   auto with_module(M m) const {
-    static_assert(Module<M>, "norma: this slot takes a module, matrix to matrix (see core/module.hpp); its backward counts too");
+    static_assert(Module<M>,
+                  "norma: this slot takes a module, matrix to matrix (see core/module.hpp); its backward counts too");
     return with<S>(m);
   }
   template <class S, class M>
   auto with_reader(M m) const {
-    static_assert(Reader<M, N>,
-                  "norma: this slot takes a module, or a reader of as many parts as the stream has (see core/module.hpp)");
+    static_assert(
+        Reader<M, N>,
+        "norma: this slot takes a module, or a reader of as many parts as the stream has (see core/module.hpp)");
     return with<S>(m);
   }
   /// A number, or nothing at this role: at.only(attention, 1.0).
   template <class S, class V>
   auto with_number(V value) const {
     static_assert(std::is_same_v<V, None> || std::is_convertible_v<V, double>, "norma: this slot takes a number");
-    if constexpr (std::is_same_v<V, None>) return with<S>(value);
-    else return with<S>(static_cast<double>(value));
+    if constexpr (std::is_same_v<V, None>)
+      return with<S>(value);
+    else
+      return with<S>(static_cast<double>(value));
   }
   template <class S, class V>
   auto with(V value) const {
     static_assert(!Entries<F...>::template has<S>, "norma: a policy fills this slot twice");
-    if constexpr (std::is_same_v<V, None>) return *this;
-    else return Table<N, F..., Filled<S, V>>{{static_cast<const F&>(*this)..., {value}}};
+    if constexpr (std::is_same_v<V, None>)
+      return *this;
+    else
+      return Table<N, F..., Filled<S, V>>{{static_cast<const F&>(*this)..., {value}}};
   }
 };
 

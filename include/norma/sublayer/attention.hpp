@@ -16,11 +16,13 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 ///   q = x W_q^T + b_q,  k, v = m W_k^T + b_k, m W_v^T + b_v        m: x, or the memory
 ///   y = concat_h(softmax(scale q_h k_g^T + bias) v_g) W_o^T + b_o  g: the key/value head of query head h
 ///
-/// Self-attention turns q and k by their positions if dims.rotary says so, and takes causal, lengths, keep, bias and positions
-/// from the Call; cross-attention takes memory, memory_lengths, memory_keep and memory_bias. Memory is linear in tokens.
+/// Self-attention turns q and k by their positions if dims.rotary says so, and takes causal, lengths, keep, bias and
+/// positions from the Call; cross-attention takes memory, memory_lengths, memory_keep and memory_bias. Memory is linear
+/// in tokens.
 ///
-/// Parameters, weight [out, in] and bias [out] each: query [heads x head_dim, width], key and value [kv_heads x head_dim, width],
-/// output [width, heads x head_dim]; or query_key_value in one, see Projections. `Inner` holds what the policy puts inside.
+/// Parameters, weight [out, in] and bias [out] each: query [heads x head_dim, width], key and value [kv_heads x
+/// head_dim, width], output [width, heads x head_dim]; or query_key_value in one, see Projections. `Inner` holds what
+/// the policy puts inside.
 template <class T, class Inner, bool kCross>
 class MultiHeadAttention {
   template <class S>
@@ -87,7 +89,8 @@ class MultiHeadAttention {
     declare("query_entry", query_entry_, head_dim_);
     declare("key_entry", key_entry_, head_dim_);
     declare("value_entry", value_entry_, head_dim_);
-    if constexpr (kHeadScale) head_scale_ = layout.add("head_scale", 1, heads_, Kind::scale, constant(head_scale_initial_));
+    if constexpr (kHeadScale)
+      head_scale_ = layout.add("head_scale", 1, heads_, Kind::scale, constant(head_scale_initial_));
     declare("before_output", output_entry_, heads_ * head_dim_);
     declare("output", output_, heads_ * head_dim_);
     dropout_name_ = layout.full_name("dropout");
@@ -97,7 +100,8 @@ class MultiHeadAttention {
     const Call& call = pass.call;
     const Shape& shape = pass.shape;
     const Pass key_pass{{shape.batch, kCross ? shape.memory_tokens : shape.tokens}, call};
-    const Index rows = shape.rows(), key_rows = key_pass.shape.rows(), width = heads_ * head_dim_, kv_width = kv_heads_ * head_dim_;
+    const Index rows = shape.rows(), key_rows = key_pass.shape.rows(), width = heads_ * head_dim_,
+                kv_width = kv_heads_ * head_dim_;
     Tape t{};
     t.problem = {shape.batch, shape.tokens, key_pass.shape.tokens, heads_, kv_heads_, head_dim_, score_scale_};
     check(call, shape);
@@ -114,6 +118,7 @@ class MultiHeadAttention {
       t.problem.keep = call.keep;
       t.problem.bias = call.bias.as<T>();
     }
+    t.problem.executor = p.executor();
     if (call.training && dropout_rate_ > 0)
       t.problem.dropout = {dropout_rate_, Rng(call.seed).stream(dropout_name_).substream(call.step)};
 
@@ -141,7 +146,9 @@ class MultiHeadAttention {
     t.query = p.child(query_, pass);
     t.key = p.child(key_, key_pass);
     t.value = p.child(value_, key_pass);
-    const auto per_head = [](const Pass& q, Index heads) { return Pass{{q.shape.batch, q.shape.tokens * heads}, q.call}; };
+    const auto per_head = [](const Pass& q, Index heads) {
+      return Pass{{q.shape.batch, q.shape.tokens * heads}, q.call};
+    };
     t.query_entry = p.child(query_entry_, per_head(pass, heads_));
     t.key_entry = p.child(key_entry_, per_head(key_pass, kv_heads_));
     t.value_entry = p.child(value_entry_, per_head(key_pass, kv_heads_));
@@ -172,15 +179,16 @@ class MultiHeadAttention {
     output_.forward(weights, t.o_out, y, t.output);
   }
 
-  void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write, T* gradients,
-                const Tape& t) const {
+  void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write,
+                T* gradients, const Tape& t) const {
     const auto run = [&](const auto& entry, MatrixView<T> in, MatrixView<T> d, const auto& tape) {
       if (active(entry))
         entry.backward(weights, MatrixView<const T>(in), MatrixView<const T>(d), d, Write::assign, gradients, tape);
     };
     output_.backward(weights, t.o_out, dy, t.d_o, Write::assign, gradients, t.output);
     run(output_entry_, t.o_scaled, t.d_o, t.output_entry);
-    if constexpr (kHeadScale) scale_heads_backward(head_scale_.in(weights).data, t.o, t.d_o, head_scale_.in(gradients).data);
+    if constexpr (kHeadScale)
+      scale_heads_backward(head_scale_.in(weights).data, t.o, t.d_o, head_scale_.in(gradients).data);
     kernels::attention_backward<T>(t.problem, t.q, t.k, t.v, t.o, t.log_sums, t.d_o, t.dq, t.dk, t.dv);
     if (rotary_.width > 0) {
       turn(t.dq, t, -1);
@@ -200,7 +208,8 @@ class MultiHeadAttention {
   static Index checked_head_dim(const Dimensions& dims) {
     const Index kv_heads = dims.kv_heads > 0 ? dims.kv_heads : dims.heads;
     if (dims.heads <= 0 || dims.kv_heads < 0 || dims.heads % kv_heads != 0)
-      fail("attention: " + std::to_string(kv_heads) + " key/value heads do not divide " + std::to_string(dims.heads) + " heads");
+      fail("attention: " + std::to_string(kv_heads) + " key/value heads do not divide " + std::to_string(dims.heads) +
+           " heads");
     if (dims.head_dim < 0) fail("attention: head_dim is " + std::to_string(dims.head_dim));
     if (dims.head_dim > 0) return dims.head_dim;
     if (dims.width % dims.heads != 0)
@@ -219,7 +228,8 @@ class MultiHeadAttention {
   /// Masks and positions fit the shape.
   void check(const Call& call, const Shape& shape) const {
     const auto check_bias = [&](const char* name, const Bias& bias, Index keys) {
-      if (!bias.empty() && bias.as<T>().data == nullptr) fail(std::string(name) + " is of another scalar type than the network");
+      if (!bias.empty() && bias.as<T>().data == nullptr)
+        fail(std::string(name) + " is of another scalar type than the network");
       check_map(name, bias.as<T>(), shape.batch, heads_, shape.tokens, keys);
     };
     if constexpr (kCross) {
@@ -244,10 +254,11 @@ class MultiHeadAttention {
       key = {group, kv, head_dim_, stride};
       value = {group + head_dim_, kv, head_dim_, stride};
     }
-    const Parameter weight = layout.add_fused("query_key_value.weight", rows, width, Kind::query | Kind::key | Kind::value,
-                                              {{layout.full_name("query.weight"), Kind::query, query},
-                                               {layout.full_name("key.weight"), Kind::key, key},
-                                               {layout.full_name("value.weight"), Kind::value, value}});
+    const Parameter weight =
+        layout.add_fused("query_key_value.weight", rows, width, Kind::query | Kind::key | Kind::value,
+                         {{layout.full_name("query.weight"), Kind::query, query},
+                          {layout.full_name("key.weight"), Kind::key, key},
+                          {layout.full_name("value.weight"), Kind::value, value}});
     Parameter bias;
     if (bias_) bias = layout.add("query_key_value.bias", 1, rows, Kind::bias, constant(0));
     query_.use(weight, query, bias_ ? &bias : nullptr);

@@ -20,7 +20,8 @@ class Embedding {
   /// y_r = weight[id_r]. ids: [rows], each in [0, vocabulary).
   template <class Id>
   void forward(const T* weights, const Id* ids, MatrixView<T> y) const {
-    for (Index r = 0; r < y.rows; ++r) std::copy_n(weight_.in(weights).row(static_cast<Index>(ids[r])), y.columns, y.row(r));
+    for (Index r = 0; r < y.rows; ++r)
+      std::copy_n(weight_.in(weights).row(static_cast<Index>(ids[r])), y.columns, y.row(r));
   }
   /// Adds row r of dy to the gradient of row id_r, in the order of rows.
   template <class Id>

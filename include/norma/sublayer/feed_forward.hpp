@@ -10,14 +10,15 @@
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
-/// The feed-forward sublayer with activation `Act`, plain (Vaswani et al., arXiv 1706.03762, equation 2) or gated (Shazeer,
-/// arXiv 2002.05202, equation 6):
+/// The feed-forward sublayer with activation `Act`, plain (Vaswani et al., arXiv 1706.03762, equation 2) or gated
+/// (Shazeer, arXiv 2002.05202, equation 6):
 ///
 ///   plain:  y = act(x W_up^T + b_up) W_down^T + b_down
 ///   gated:  y = (act(x W_gate^T + b_gate) * (x W_up^T + b_up)) W_down^T + b_down
 ///
-/// Parameters: up and gate, weight [hidden, width] and bias [hidden]; down, weight [width, hidden] and bias [width]; with
-/// dims.packed_gate gate and up in one, gate_up [2 x hidden, width], the gate's rows first. `Inner` holds what the policy puts inside: see `takes`.
+/// Parameters: up and gate, weight [hidden, width] and bias [hidden]; down, weight [width, hidden] and bias [width];
+/// with dims.packed_gate gate and up in one, gate_up [2 x hidden, width], the gate's rows first. `Inner` holds what the
+/// policy puts inside: see `takes`.
 template <class T, class Inner, class Act, bool kGated>
 class FeedForward {
   template <class S>
@@ -35,6 +36,7 @@ class FeedForward {
   struct Tape {
     MatrixView<T> a_in, a, b_in, b, h, h_out, da, db;
     kernels::Dropout dropout;
+    Executor executor;
     typename Linear<T>::Tape up, gate, down;
     typename UpEntry::Tape up_entry;
     typename GateEntry::Tape gate_entry;
@@ -86,6 +88,7 @@ class FeedForward {
     t.h = t.h_out = p.keep<T>(rows, hidden_);
     if (active(hidden_entry_)) t.h_out = p.keep<T>(rows, hidden_);
     t.da = p.gradient<T>(rows, hidden_);
+    t.executor = p.executor();
     if (pass.call.training && dropout_rate_ > 0)
       t.dropout = {dropout_rate_, Rng(pass.call.seed).stream(dropout_name_).substream(pass.call.step)};
     t.up = p.child(up_, pass);
@@ -110,17 +113,19 @@ class FeedForward {
       up_.forward(weights, x, t.a_in, t.up);
       run(up_entry_, t.a_in, t.a, t.up_entry);
     }
-    for (Index i = 0; i < t.a.size(); ++i) {
-      t.h.data[i] = Act::value(t.a.data[i]);
-      if constexpr (kGated) t.h.data[i] *= t.b.data[i];
-    }
+    t.executor.split(t.a.size(), kGranule, [&](Index, Index begin, Index end) {
+      for (Index i = begin; i < end; ++i) {
+        t.h.data[i] = Act::value(t.a.data[i]);
+        if constexpr (kGated) t.h.data[i] *= t.b.data[i];
+      }
+    });
     run(hidden_entry_, t.h, t.h_out, t.hidden_entry);
     kernels::drop_elements(t.dropout, t.h_out);
     down_.forward(weights, t.h_out, y, t.down);
   }
 
-  void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write, T* gradients,
-                const Tape& t) const {
+  void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write,
+                T* gradients, const Tape& t) const {
     const auto run = [&](const auto& entry, MatrixView<T> in, MatrixView<T> d, const auto& tape) {
       if (active(entry))
         entry.backward(weights, MatrixView<const T>(in), MatrixView<const T>(d), d, Write::assign, gradients, tape);
@@ -128,15 +133,17 @@ class FeedForward {
     down_.backward(weights, t.h_out, dy, t.da, Write::assign, gradients, t.down);
     kernels::drop_elements(t.dropout, t.da);
     run(hidden_entry_, t.h, t.da, t.hidden_entry);
-    for (Index i = 0; i < t.a.size(); ++i) {
-      const T dh = t.da.data[i], slope = Act::derivative(t.a.data[i]);
-      if constexpr (kGated) {
-        t.db.data[i] = dh * Act::value(t.a.data[i]);
-        t.da.data[i] = dh * slope * t.b.data[i];
-      } else {
-        t.da.data[i] = dh * slope;
+    t.executor.split(t.a.size(), kGranule, [&](Index, Index begin, Index end) {
+      for (Index i = begin; i < end; ++i) {
+        const T dh = t.da.data[i], slope = Act::derivative(t.a.data[i]);
+        if constexpr (kGated) {
+          t.db.data[i] = dh * Act::value(t.a.data[i]);
+          t.da.data[i] = dh * slope * t.b.data[i];
+        } else {
+          t.da.data[i] = dh * slope;
+        }
       }
-    }
+    });
     if constexpr (kGated) {
       run(gate_entry_, t.a_in, t.da, t.gate_entry);
       run(up_entry_, t.b_in, t.db, t.up_entry);
@@ -151,14 +158,16 @@ class FeedForward {
  private:
   void declare_packed(Layout& layout, Index width) {
     const RowGroups gate = RowGroups::all(hidden_), up{hidden_, hidden_, hidden_, hidden_};
-    const Parameter weight = layout.add_fused("gate_up.weight", 2 * hidden_, width, Kind::up,
-                                              {{layout.full_name("gate.weight"), Kind::up, gate},
-                                               {layout.full_name("up.weight"), Kind::up, up}});
+    const Parameter weight = layout.add_fused(
+        "gate_up.weight", 2 * hidden_, width, Kind::up,
+        {{layout.full_name("gate.weight"), Kind::up, gate}, {layout.full_name("up.weight"), Kind::up, up}});
     Parameter bias;
     if (bias_) bias = layout.add("gate_up.bias", 1, 2 * hidden_, Kind::bias, constant(0));
     gate_.use(weight, gate, bias_ ? &bias : nullptr);
     up_.use(weight, up, bias_ ? &bias : nullptr);
   }
+
+  static constexpr Index kGranule = 64;  // workers share no cache line
 
   Index hidden_;
   bool packed_, bias_;

@@ -15,7 +15,8 @@ class Linear {
   static constexpr bool needs_x = true;
 
   struct Tape {
-    T* packing = nullptr;
+    Executor executor;
+    MatrixView<T> packing;  // a row per worker
     kernels::ColumnSums<T> sums;
   };
 
@@ -28,8 +29,8 @@ class Linear {
     weight_ = layout.add("weight", rows_.outputs, width, kind_);
     if (with_bias_) bias_ = layout.add("bias", 1, rows_.outputs, Kind::bias, constant(0));
   }
-  /// Uses rows of a weight that others use too, instead of declare: a head tied to an embedding, a part of a fused projection.
-  /// bias: [1, rows of the weight], or none.
+  /// Uses rows of a weight that others use too, instead of declare: a head tied to an embedding, a part of a fused
+  /// projection. bias: [1, rows of the weight], or none.
   void use(const Parameter& weight, RowGroups rows, const Parameter* bias = nullptr) {
     weight_ = weight;
     rows_ = rows;
@@ -42,29 +43,32 @@ class Linear {
     if (p.training())
       packing = std::max({packing, kernels::gemm_scratch<T>(out, in, rows), kernels::gemm_scratch<T>(rows, in, out)});
     Tape tape;
-    tape.packing = p.scratch<T>(1, packing).data;
-    if (with_bias_) tape.sums = kernels::ColumnSums<T>::plan(p, rows_.outputs);
+    tape.executor = p.executor();
+    tape.packing = p.scratch<T>(p.workers(), packing);
+    if (with_bias_) tape.sums = kernels::ColumnSums<T>::plan(p, rows, rows_.outputs);
     return tape;
   }
   void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& tape) const {
     for_each_group([&](Index output, Index row) {
       const MatrixView<T> part = y.middle_columns(output, rows_.group);
       if (with_bias_) kernels::broadcast_row(bias_.in(weights).data + row, part);
-      kernels::gemm(kernels::plain(x), kernels::transposed(weight_.in(weights).middle_rows(row, rows_.group)), part,
+      kernels::gemm(tape.executor, kernels::plain(x),
+                    kernels::transposed(weight_.in(weights).middle_rows(row, rows_.group)), part,
                     with_bias_ ? Write::add : Write::assign, tape.packing);
     });
   }
   /// dx must not overlap dy: a product cannot work in place.
-  void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write, T* gradients,
-                const Tape& tape) const {
-    if (with_bias_) kernels::column_sums(dy, tape.sums);
+  void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write,
+                T* gradients, const Tape& tape) const {
+    if (with_bias_) kernels::column_sums(tape.executor, dy, tape.sums);
     for_each_group([&](Index output, Index row) {
       const MatrixView<const T> part = dy.middle_columns(output, rows_.group);
-      kernels::gemm(kernels::transposed(part), kernels::plain(x), weight_.in(gradients).middle_rows(row, rows_.group),
-                    Write::add, tape.packing);
+      kernels::gemm(tape.executor, kernels::transposed(part), kernels::plain(x),
+                    weight_.in(gradients).middle_rows(row, rows_.group), Write::add, tape.packing);
       if (with_bias_) tape.sums.add_to(bias_.in(gradients).data + row, output, rows_.group);
       // The chain over all outputs goes on from group to group.
-      kernels::gemm(kernels::plain(part), kernels::plain(weight_.in(weights).middle_rows(row, rows_.group)), dx,
+      kernels::gemm(tape.executor, kernels::plain(part),
+                    kernels::plain(weight_.in(weights).middle_rows(row, rows_.group)), dx,
                     output == 0 ? write : Write::add, tape.packing);
     });
   }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Counts allocations at the level of malloc, so that nothing can hide: operator new, Eigen, the C library.
 //
-// Include in ONE translation unit of a test program with NORMA_DEFINE_ALLOCATION_COUNTER defined before, elsewhere without.
-// Needs the GNU C library; under a sanitizer, which owns malloc, or another C library, available is false and nothing counts.
+// Include in ONE translation unit of a test program with NORMA_DEFINE_ALLOCATION_COUNTER defined before, elsewhere
+// without. Needs the GNU C library; under a sanitizer, which owns malloc, or another C library, available is false and
+// nothing counts.
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Gradients against central differences, for norma's own tests and for yours. In double only.
 //
-// The loss is a weighted sum of the output, so its gradient with respect to the output is the weights. A tensor's error is
+// The loss is a weighted sum of the output, so its gradient with respect to the output is the weights. A tensor's error
+// is
 //
 //   max |analytic - numeric| / max(max |analytic|, 1e-3 * largest gradient of the network)
 //
@@ -35,10 +36,10 @@ struct GradientCheckOptions {
 /// What was found for one tensor.
 struct TensorReport {
   std::string name;
-  double largest = 0;          ///< max |analytic|
-  double difference = 0;       ///< max |analytic - numeric| over the elements
-  double direction = 0;        ///< |analytic - numeric| along a random direction of unit length
-  double error = 0;            ///< as defined above
+  double largest = 0;     ///< max |analytic|
+  double difference = 0;  ///< max |analytic - numeric| over the elements
+  double direction = 0;   ///< |analytic - numeric| along a random direction of unit length
+  double error = 0;       ///< as defined above
 };
 
 struct GradientReport {
@@ -65,8 +66,9 @@ inline double central_difference(const std::function<double(double)>& loss_at, d
 }
 
 /// Compares `analytic` with differences of loss(), a function of `values`. Leaves `values` as they were.
-inline TensorReport check_tensor_gradient(const std::string& name, std::span<double> values, std::span<const double> analytic,
-                                          const std::function<double()>& loss, const GradientCheckOptions& options) {
+inline TensorReport check_tensor_gradient(const std::string& name, std::span<double> values,
+                                          std::span<const double> analytic, const std::function<double()>& loss,
+                                          const GradientCheckOptions& options) {
   TensorReport r{name, 0, 0, 0, 0};
   for (double a : analytic) r.largest = std::max<double>(r.largest, std::fabs(a));
   const auto n = static_cast<Index>(values.size());
@@ -118,7 +120,8 @@ inline GradientReport judge(std::vector<TensorReport> tensors, const GradientChe
     const double difference = worse(t.difference, t.direction);
     t.error = scale > 0 ? difference / scale : difference;
     if (!(t.error <= options.tolerance))
-      report.failures.push_back(t.name + ": gradient differs from central differences by " + std::to_string(t.error * 1e6) + "e-6");
+      report.failures.push_back(t.name + ": gradient differs from central differences by " +
+                                std::to_string(t.error * 1e6) + "e-6");
     if (zero && !(t.largest <= 1e-9 * largest))
       report.failures.push_back(t.name + ": gradient is zero by theory, but reaches " + std::to_string(t.largest));
     if (!zero && !(t.largest > 1e-9 * largest)) report.failures.push_back(t.name + ": gradient is zero");
@@ -131,11 +134,12 @@ inline GradientReport judge(std::vector<TensorReport> tensors, const GradientChe
   return report;
 }
 
-/// Every parameter and the input of a network on double: Block, Encoder, Decoder, Standalone, or one of your own with their
-/// surface. `weights` are used as they are: move them away from their initial values first, so that nothing is zero by luck.
+/// Every parameter and the input of a network on double: Block, Encoder, Decoder, Standalone, or one of your own with
+/// their surface. `weights` are used as they are: move them away from their initial values first, so that nothing is
+/// zero by luck.
 template <class Network, class... CallArgument>
-GradientReport check_gradients(const Network& network, Parameters<double> weights, Shape shape, Index width_in, Index width_out,
-                               const GradientCheckOptions& options = {}, const CallArgument&... call) {
+GradientReport check_gradients(const Network& network, Parameters<double> weights, Shape shape, Index width_in,
+                               Index width_out, const GradientCheckOptions& options = {}, const CallArgument&... call) {
   using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   const Rng rng(options.seed);
   Matrix x(shape.rows(), width_in), y(shape.rows(), width_out), dy(shape.rows(), width_out), dx(shape.rows(), width_in);
@@ -156,7 +160,8 @@ GradientReport check_gradients(const Network& network, Parameters<double> weight
   };
   Parameters<double> gradients = network.gradients();
   gradients.for_each_parameter([&](const ParameterInfo& entry, auto map) {  // and add to these
-    for (Index i = 0; i < map.size(); ++i) map.data()[i] = rng.stream(entry.name).uniform(static_cast<std::uint64_t>(i));
+    for (Index i = 0; i < map.size(); ++i)
+      map.data()[i] = rng.stream(entry.name).uniform(static_cast<std::uint64_t>(i));
   });
   const Parameters<double> noise = gradients;
   loss();
@@ -166,7 +171,8 @@ GradientReport check_gradients(const Network& network, Parameters<double> weight
   std::vector<TensorReport> tensors;
   weights.for_each_parameter([&](const ParameterInfo& entry, auto map) {
     const auto size = static_cast<std::size_t>(map.size());
-    tensors.push_back(check_tensor_gradient(entry.name, {map.data(), size}, {gradients.data() + entry.at.offset, size}, loss, options));
+    tensors.push_back(check_tensor_gradient(entry.name, {map.data(), size}, {gradients.data() + entry.at.offset, size},
+                                            loss, options));
   });
   const auto size = static_cast<std::size_t>(x.size());
   tensors.push_back(check_tensor_gradient("x", {x.data(), size}, {dx.data(), size}, loss, options));

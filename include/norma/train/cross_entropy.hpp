@@ -36,7 +36,8 @@ void cross_entropy_backward(MatrixView<T> logits, const std::int32_t* targets, M
   Index counted = 0;
   for (Index r = 0; r < logits.rows; ++r) counted += targets[r] != kIgnoredTarget;
   for (Index r = 0; r < logits.rows; ++r) {
-    if (targets[r] == kIgnoredTarget) std::fill_n(logits.row(r), logits.columns, T(0));
+    if (targets[r] == kIgnoredTarget)
+      std::fill_n(logits.row(r), logits.columns, T(0));
     else
       kernels::cross_entropy_backward(logits.row(r), logits.columns, targets[r], *log_sums.row(r),
                                       static_cast<T>(1.0 / static_cast<double>(counted)));
@@ -47,8 +48,8 @@ void cross_entropy_backward(MatrixView<T> logits, const std::int32_t* targets, M
 inline void check_targets(const std::int32_t* targets, Index rows, Index classes) {
   for (Index r = 0; r < rows; ++r)
     if (targets[r] != kIgnoredTarget && (targets[r] < 0 || targets[r] >= classes))
-      fail("targets[" + std::to_string(r) + "] is " + std::to_string(targets[r]) + ", wanted 0 to " + std::to_string(classes - 1) +
-           ", or -1 to count nothing");
+      fail("targets[" + std::to_string(r) + "] is " + std::to_string(targets[r]) + ", wanted 0 to " +
+           std::to_string(classes - 1) + ", or -1 to count nothing");
 }
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET

@@ -8,8 +8,8 @@
 //   encoder of N and M    0.81 (N^4 M)^(1/16)          0.87 (N^4 M)^(-1/16)
 //   decoder of N and M    (3 M)^(1/4)                  (12 M)^(-1/4)
 //
-// beta is the gain of the initial weights: value, attention output, and every matrix of the feed-forward; never query and key.
-// It acts at init only. Layers count blocks, not sublayers. Learned parameters: the norms'. No closing norm.
+// beta is the gain of the initial weights: value, attention output, and every matrix of the feed-forward; never query
+// and key. It acts at init only. Layers count blocks, not sublayers. Learned parameters: the norms'. No closing norm.
 #pragma once
 
 #include <cmath>
@@ -38,12 +38,15 @@ struct DeepNorm {
   static Constants constants(const Depth& depth) {
     const double n = depth.encoder_layers, m = depth.decoder_layers, l = depth.layers;
     if (depth.side != Side::single && (depth.encoder_layers < 1 || depth.decoder_layers < 1))
-      fail("DeepNorm: a side of an encoder-decoder needs the layers of both, given " + std::to_string(depth.encoder_layers) +
-           " and " + std::to_string(depth.decoder_layers));
+      fail("DeepNorm: a side of an encoder-decoder needs the layers of both, given " +
+           std::to_string(depth.encoder_layers) + " and " + std::to_string(depth.decoder_layers));
     switch (depth.side) {
-      case Side::encoder: return {0.81 * std::pow(n * n * n * n * m, 1.0 / 16), 0.87 * std::pow(n * n * n * n * m, -1.0 / 16)};
-      case Side::decoder: return {std::pow(3 * m, 0.25), std::pow(12 * m, -0.25)};
-      case Side::single: break;
+      case Side::encoder:
+        return {0.81 * std::pow(n * n * n * n * m, 1.0 / 16), 0.87 * std::pow(n * n * n * n * m, -1.0 / 16)};
+      case Side::decoder:
+        return {std::pow(3 * m, 0.25), std::pow(12 * m, -0.25)};
+      case Side::single:
+        break;
     }
     return {std::pow(2 * l, 0.25), std::pow(8 * l, -0.25)};
   }

@@ -4,7 +4,8 @@
 //   x' = x + F(LN(x))             for every sublayer F
 //   y  = LN(x)                    once, at the end of the stack
 //
-// Learned parameters: the norms', gamma = 1, beta = 0. The closing norm is required: the stream is never normalised itself.
+// Learned parameters: the norms', gamma = 1, beta = 0. The closing norm is required: the stream is never normalised
+// itself.
 #pragma once
 
 #include <norma/residual/table.hpp>
