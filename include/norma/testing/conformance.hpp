@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+// Everything that norma promises of a placement, tried on yours: one call, no test framework.
+//
+//   for (const std::string& failure : norma::testing::check_policy(MyPolicy{})) std::puts(failure.c_str());
+//
+// The contract itself is checked at compile time by the concept Policy and by the setters of the table.
+#pragma once
+
+#include <norma/block/stack.hpp>
+#include <norma/testing/gradient_check.hpp>
+
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace norma::inline v0_1::inline NORMA_TARGET::testing {
+
+struct ConformanceOptions {
+  Dimensions dims{.width = 21, .heads = 3, .hidden = 17};  ///< odd sizes: no lane is full
+  Shape shape{2, 5};
+  int layers = 3;
+  /// Parameters whose gradient is zero by theory, by the end of their names. The key's bias is, unless keys are changed
+  /// after it.
+  std::vector<std::string> zero_by_theory{"key.bias"};
+  double tolerance = 1e-6;  ///< of gradients, as in GradientCheckOptions
+};
+
+namespace detail {
+
+/// One network on one scalar type, its random inputs, and what failed.
+template <class Network>
+class Trial {
+  using T = typename Network::T;
+
+ public:
+  struct Result {
+    std::vector<T> y, dx, gradients;
+    bool operator==(const Result& other) const {
+      return same_bits(y, other.y) && same_bits(dx, other.dx) && same_bits(gradients, other.gradients);
+    }
+  };
+
+  Trial(const char* what, const Network& network, Index width, std::vector<std::string>& failures)
+      : what_(what), network_(network), width_(width), failures_(failures), weights_(perturbed(network)) {}
+
+  /// Weights away from their initial values, where gates are zero and gammas one.
+  static Parameters<T> perturbed(const Network& network) {
+    Parameters<T> weights = network.initialize(Rng(1));
+    weights.for_each_parameter([&](const ParameterInfo& parameter, auto values) {
+      const Rng rng = Rng(2).stream(parameter.name);
+      for (Index i = 0; i < values.size(); ++i)
+        values.data()[i] += static_cast<T>(0.3 * rng.normal(static_cast<std::uint64_t>(i)));
+    });
+    return weights;
+  }
+
+  /// The same smaller shape on this workspace and on one of its own, and the larger one again.
+  void shapes(Shape large) {
+    const Shape fewer{large.batch > 1 ? large.batch - 1 : 1, large.tokens},
+        shorter{large.batch, (large.tokens + 1) / 2};
+    Workspace workspace = network_.workspace(large);
+    const Result wanted = run(large, workspace);
+    for (const Shape& shape : {fewer, shorter}) {
+      Workspace fresh = network_.workspace(shape);
+      expect(run(shape, workspace) == run(shape, fresh), "a smaller shape gives other bits on a larger workspace");
+      expect(fresh.bytes() <= workspace.bytes(), "a smaller shape plans more memory");
+    }
+    expect(run(large, workspace) == wanted, "a shape gives other bits after a smaller one");
+    Workspace inference = network_.inference_workspace(large);
+    expect(same_bits(forward(large, inference), wanted.y), "inference gives other bits than training");
+    const Network copy = network_;
+    expect(Trial(what_, copy, width_, failures_).run(large, workspace) == wanted, "a copy gives other bits");
+  }
+
+  /// Every planned byte is written, and none is read before. Two fills, so that a result equal to one of them counts as
+  /// written.
+  void memory(Shape shape) {
+    const std::vector<Index> lengths(static_cast<std::size_t>(shape.batch), shape.tokens);
+    const Call call{.lengths = lengths};  // the largest kind of call
+    Workspace workspace = network_.workspace(shape);
+    const Result wanted = run(shape, workspace, call);
+    const Index tape = workspace.usage().tape_bytes, bytes = tape + workspace.usage().scratch_bytes;
+    expect(bytes == workspace.bytes(), "planned and carved bytes differ");
+    std::vector<bool> written(static_cast<std::size_t>(bytes));
+    for (const auto fill : {std::byte{0xFF}, std::byte{0x5A}}) {  // NaN, and a large number
+      std::memset(workspace.data(), static_cast<int>(fill), written.size());
+      const auto look = [&](Index from) {
+        for (Index i = from; i < bytes; ++i)
+          if (workspace.data()[i] != fill) written[static_cast<std::size_t>(i)] = true;
+      };
+      Result r = start(shape);
+      run_forward(shape, r, workspace, call);
+      look(0);
+      std::memset(workspace.data() + tape, static_cast<int>(fill), static_cast<std::size_t>(bytes - tape));
+      run_backward(shape, r, workspace);
+      look(tape);
+      expect(r == wanted, "the result depends on what the workspace held: something is read before it is written");
+    }
+    // Alignment leaves gaps of under a line; a tape's struct may have such gaps, too.
+    Index hole = 0;
+    bool holes = false;
+    for (std::size_t i = 0; i < written.size(); ++i) {
+      hole = written[i] ? 0 : hole + 1;
+      holes = holes || hole >= kAlignment;
+    }
+    expect(!holes, "memory is planned that is never written");
+  }
+
+  /// Parameter gradients are added, dx is assigned and may be dy.
+  void accumulation(Shape shape) {
+    Workspace workspace = network_.workspace(shape);
+    const Result once = run(shape, workspace);
+    Result twice = start(shape);
+    run_forward(shape, twice, workspace);
+    run_backward(shape, twice, workspace);
+    run_backward(shape, twice, workspace);
+    expect(same_bits(twice.dx, once.dx), "a second backward changes dx: it must be assigned");
+    double error = 0, largest = 0;
+    for (std::size_t i = 0; i < once.gradients.size(); ++i) {
+      largest = std::max(largest, std::fabs(static_cast<double>(once.gradients[i])));
+      error = std::max(error,
+                       std::fabs(static_cast<double>(twice.gradients[i]) - 2 * static_cast<double>(once.gradients[i])));
+    }
+    expect(error <= 1e-4 * largest, "a second backward does not add the same parameter gradients again");
+    Result in_place = start(shape);
+    run_forward(shape, in_place, workspace);
+    in_place.dx = random(shape, "dy");
+    Parameters<T> gradients = network_.gradients();
+    network_.backward(weights_, view(shape, x(shape)), view(shape, in_place.dx), view(shape, in_place.dx), gradients,
+                      workspace);
+    expect(same_bits(in_place.dx, once.dx), "dx in place of dy differs");
+  }
+
+  /// A sequence does not feel its batch mates, a token not the later ones.
+  void independence(Shape shape) {
+    Workspace workspace = network_.workspace(shape);
+    const Call causal{.causal = true};
+    const Result all = run(shape, workspace, causal);
+    const Shape one{1, shape.tokens};
+    const auto size = static_cast<std::size_t>(one.rows() * width_);
+    const Result first = run(one, workspace, causal);
+    expect(std::memcmp(all.y.data(), first.y.data(), size * sizeof(T)) == 0 &&
+               std::memcmp(all.dx.data(), first.dx.data(), size * sizeof(T)) == 0,
+           "a sequence's result depends on its batch mates");
+    if (shape.tokens < 2) return;
+    std::vector<T> changed = x(one);
+    for (std::size_t i = size - static_cast<std::size_t>(width_); i < size; ++i) changed[i] += T(1);
+    std::vector<T> y(size);
+    network_.forward(weights_, view(one, changed), view(one, y), workspace, causal);
+    expect(std::memcmp(y.data(), first.y.data(), (size - static_cast<std::size_t>(width_)) * sizeof(T)) == 0,
+           "under a causal mask, a later token changes an earlier output");
+  }
+
+  Result run(Shape shape, Workspace& workspace, const Call& call = {}) {
+    Result r = start(shape);
+    run_forward(shape, r, workspace, call);
+    run_backward(shape, r, workspace);
+    return r;
+  }
+
+ private:
+  static bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+  }
+  std::vector<T> random(Shape shape, const char* name) const {
+    std::vector<T> v(static_cast<std::size_t>(shape.rows() * width_));
+    for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<T>(Rng(3).stream(name).normal(i));
+    return v;
+  }
+  /// The input of a shape, kept for as long as the trial: backward wants the tensor that forward had.
+  std::vector<T>& x(Shape shape) {
+    if (x_.size() < static_cast<std::size_t>(shape.rows() * width_)) x_ = random(shape, "x");
+    return x_;
+  }
+  TensorView<T> view(Shape shape, std::vector<T>& v) const { return {shape, {v.data(), shape.rows(), width_}}; }
+  Result start(Shape shape) const {
+    const auto size = static_cast<std::size_t>(shape.rows() * width_);
+    return {std::vector<T>(size), std::vector<T>(size, T(99)),
+            std::vector<T>(static_cast<std::size_t>(weights_.size()))};
+  }
+  std::vector<T> forward(Shape shape, Workspace& workspace) {
+    std::vector<T> y(static_cast<std::size_t>(shape.rows() * width_));
+    network_.forward(weights_, view(shape, x(shape)), view(shape, y), workspace, Call{});
+    return y;
+  }
+  void run_forward(Shape shape, Result& r, Workspace& workspace, const Call& call = {}) {
+    network_.forward(weights_, view(shape, x(shape)), view(shape, r.y), workspace, call);
+  }
+  void run_backward(Shape shape, Result& r, Workspace& workspace) {
+    Parameters<T> gradients = network_.gradients();
+    std::copy(r.gradients.begin(), r.gradients.end(), gradients.data());
+    std::vector<T> dy = random(shape, "dy");
+    network_.backward(weights_, view(shape, x(shape)), view(shape, dy), view(shape, r.dx), gradients, workspace);
+    std::copy_n(gradients.data(), r.gradients.size(), r.gradients.begin());
+  }
+  void expect(bool holds, const char* sentence) {
+    if (!holds) failures_.push_back(std::string(what_) + ": " + sentence);
+  }
+
+  const char* what_;
+  const Network& network_;
+  Index width_;
+  std::vector<std::string>& failures_;
+  Parameters<T> weights_;
+  std::vector<T> x_;
+};
+
+}  // namespace detail
+
+/// What fails for this policy, a sentence each; empty: nothing. As a stack and as a block alone:
+///   gradients      every parameter and the input against central differences, in double, away from the initial values
+///   accumulation   parameter gradients are added, dx is assigned and may be dy
+///   memory         every planned byte is written, and none read before
+///   shapes         smaller shapes on a larger workspace, inference, copies: the same bits
+///   independence   of batch mates and, under a causal mask, of later tokens: the same bits
+/// Takes seconds, and allocates.
+template <class PolicyType, template <class> class NormType = LayerNorm>
+std::vector<std::string> check_policy(const PolicyType& policy = {}, const ConformanceOptions& options = {}) {
+  static_assert(Policy<PolicyType, NormType<float>> && Policy<PolicyType, NormType<double>>,
+                "norma: a policy has `auto slots(auto at) const`, which returns a table made with place()");
+  std::vector<std::string> failures;
+  const auto try_all = [&](const char* what, const auto& in_double, const auto& in_float) {
+    const Index width = options.dims.width;
+    const GradientCheckOptions gradient_options{.tolerance = options.tolerance,
+                                                .zero_by_theory = options.zero_by_theory};
+    for (const bool causal : {false, true}) {
+      const auto weights = detail::Trial<std::remove_cvref_t<decltype(in_double)>>::perturbed(in_double);
+      const GradientReport report =
+          check_gradients(in_double, weights, options.shape, width, width, gradient_options, Call{.causal = causal});
+      for (const auto& failure : report.failures) failures.push_back(std::string(what) + ": " + failure);
+    }
+    detail::Trial trial(what, in_float, width, failures);
+    trial.accumulation(options.shape);
+    trial.memory(options.shape);
+    trial.shapes(options.shape);
+    trial.independence(options.shape);
+  };
+  const Depth middle{.layer = (options.layers + 1) / 2, .layers = options.layers};
+  try_all("block", Block<PolicyType, double, NormType>(options.dims, middle, policy),
+          Block<PolicyType, float, NormType>(options.dims, middle, policy));
+  try_all("stack", Encoder<Block<PolicyType, double, NormType>>(options.dims, options.layers, policy),
+          Encoder<Block<PolicyType, float, NormType>>(options.dims, options.layers, policy));
+  return failures;
+}
+
+}  // namespace norma::inline v0_1::inline NORMA_TARGET::testing
