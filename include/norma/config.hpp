@@ -2,6 +2,8 @@
 // Version, namespaces and inlining. Macros all start with NORMA_.
 #pragma once
 
+#include <norma/core/standard.hpp>
+
 #define NORMA_VERSION_MAJOR 0
 #define NORMA_VERSION_MINOR 1
 #define NORMA_VERSION_PATCH 0

@@ -79,7 +79,7 @@ TYPED_TEST(Simd, Arithmetic) {
       EXPECT_EQ(this->lane(pa + pb, i), x + y);
       EXPECT_EQ(this->lane(pa - pb, i), x - y);
       EXPECT_EQ(this->lane(pa * pb, i), x * y);
-      EXPECT_EQ(this->lane(simd::max(pa, pb), i), x > y ? x : y);
+      EXPECT_EQ(this->lane(simd::maximum(pa, pb), i), x > y ? x : y);
       EXPECT_EQ(bits(this->lane(simd::keep(pa), i)), bits(x));
       // The scalar fma rounds as the pack does.
       EXPECT_EQ(bits(this->lane(simd::fma(pa, pb, pc), i)), bits(simd::fma(x, y, z)));

@@ -75,7 +75,7 @@ struct Sites<Policy, Norm, First, Rest...> {
   using Maker = SiteOf<Policy, Norm, First>;
   using SiteType = typename Maker::Type;
   using Next = Sites<Policy, Norm, Rest...>;
-  static constexpr int N = SiteType::N;
+  static constexpr int kParts = SiteType::kParts;
 
   SiteType site;
   Next next;
@@ -93,17 +93,17 @@ struct Sites<Policy, Norm, First, Rest...> {
   static constexpr bool writes(int part) { return SiteType::writes(part) || Next::writes(part); }
   /// Where every site writes, in to[0], to[1], ...: the last to write a part writes to y, the others to views carved
   /// here.
-  static void carve(Plan& p, Shape shape, Index width, const Stream<N, T>& y, Stream<N, T>* to) {
-    for (int i = 0; i < N; ++i)
+  static void carve(Plan& p, Shape shape, Index width, const Stream<kParts, T>& y, Stream<kParts, T>* to) {
+    for (int i = 0; i < kParts; ++i)
       if (SiteType::writes(i)) (*to)[i] = Next::writes(i) ? p.keep<T>(shape.rows(), width) : y[i];
     Next::carve(p, shape, width, y, to + 1);
   }
-  Tape plan(Plan& p, const Pass& pass, const Stream<N, const T>& s, const Stream<N, T>* to) const {
+  Tape plan(Plan& p, const Pass& pass, const Stream<kParts, const T>& s, const Stream<kParts, T>* to) const {
     Tape t{p.child(site, pass, s, *to), {}};
     t.next = next.plan(p, pass, t.site.y, to + 1);
     return t;
   }
-  const Stream<N, const T>& output(const Tape& t) const {
+  const Stream<kParts, const T>& output(const Tape& t) const {
     if constexpr (sizeof...(Rest) > 0)
       return next.output(t.next);
     else
@@ -113,7 +113,7 @@ struct Sites<Policy, Norm, First, Rest...> {
     site.forward(weights, t.site);
     next.forward(weights, t.next);
   }
-  void backward(const T* weights, const Stream<N, T>& ds, T* gradients, const Tape& t) const {
+  void backward(const T* weights, const Stream<kParts, T>& ds, T* gradients, const Tape& t) const {
     next.backward(weights, ds, gradients, t.next);
     site.backward(weights, ds, gradients, t.site);
   }
@@ -122,12 +122,13 @@ struct Sites<Policy, Norm, First, Rest...> {
 }  // namespace detail
 
 /// Adds the gradients of the other parts to part 0: the backward of "every part starts as x".
-template <std::size_t N, class T>
-void join_parts(const std::array<MatrixView<T>, N>& ds) {
-  for (std::size_t i = 1; i < N; ++i) kernels::add<T>(ds[0], ds[i], ds[0]);
+template <std::size_t Parts, class T>
+void join_parts(const std::array<MatrixView<T>, Parts>& ds) {
+  for (std::size_t i = 1; i < Parts; ++i) kernels::add<T>(ds[0], ds[i], ds[0]);
 }
 
-/// One block without ends: what a stack is made of. Between blocks the stream has M parts: N, or one if per_block().
+/// One block without ends: what a stack is made of. Between blocks the stream has as many parts
+/// as inside, or one if per_block().
 template <class PolicyType, class NormType, class... Uses>
 class Body {
  public:
@@ -135,54 +136,54 @@ class Body {
   using Norm = NormType;
   using T = typename NormType::Scalar;
   using Ends = decltype(std::declval<const Policy&>().slots(std::declval<const At<Role::ends, Norm>&>()));
-  static constexpr int N = Ends::parts;
+  static constexpr int kParts = Ends::parts;
   static constexpr bool kPerBlock = Ends::template has<slot::per_block>;
-  static constexpr int M = kPerBlock ? 1 : N;
+  static constexpr int kBetween = kPerBlock ? 1 : kParts;
   static constexpr int kSites = static_cast<int>(sizeof...(Uses));
   static constexpr bool kReads = (kReadsMemory<typename detail::SiteOf<Policy, Norm, Uses>::Sublayer> || ...);
 
  private:
   using Sites = detail::Sites<Policy, Norm, Uses...>;
-  static_assert(Sites::N == N, "norma: a policy's stream has the same number of parts at every role");
+  static_assert(Sites::kParts == kParts, "norma: a policy's stream has the same number of parts at every role");
   static_assert(Sites::writes(0), "norma: a join of the block writes part 0");
 
  public:
   struct Tape {
     typename Sites::Tape sites;
-    Stream<M, const T> y;  ///< the stream after the block
+    Stream<kBetween, const T> y;  ///< the stream after the block
   };
 
   Body(const Policy& policy, const Norm& norm, const Dimensions& dims, Depth depth, Layout& layout)
       : sites_(policy, norm, dims, depth, kSites * (depth.layer - 1), layout), width_(dims.width) {}
 
   /// The parts of the stream from `first` on that this block writes, for its owner to carve: they outlive it.
-  Stream<M, T> carve(Plan& p, Shape shape, int first) const {
-    Stream<M, T> y;
-    for (int i = first; i < M; ++i)
+  Stream<kBetween, T> carve(Plan& p, Shape shape, int first) const {
+    Stream<kBetween, T> y;
+    for (int i = first; i < kBetween; ++i)
       if (Sites::writes(i)) y[i] = p.keep<T>(shape.rows(), width_);
     return y;
   }
 
-  Tape plan(Plan& p, const Pass& pass, const Stream<M, const T>& x, const Stream<M, T>& y) const {
-    Stream<N, const T> in;
-    Stream<N, T> out, to[static_cast<std::size_t>(kSites)];
-    for (int i = 0; i < N; ++i) {
+  Tape plan(Plan& p, const Pass& pass, const Stream<kBetween, const T>& x, const Stream<kBetween, T>& y) const {
+    Stream<kParts, const T> in;
+    Stream<kParts, T> out, to[static_cast<std::size_t>(kSites)];
+    for (int i = 0; i < kParts; ++i) {
       in[i] = x[kPerBlock ? 0 : i];
-      if (i < M)
+      if (i < kBetween)
         out[i] = y[i];
       else if (Sites::writes(i))
         out[i] = p.keep<T>(pass.shape.rows(), width_);  // ends with the block
     }
     Sites::carve(p, pass.shape, width_, out, to);
     Tape t{sites_.plan(p, pass, in, to), {}};
-    for (int i = 0; i < M; ++i) t.y[i] = sites_.output(t.sites)[i];
+    for (int i = 0; i < kBetween; ++i) t.y[i] = sites_.output(t.sites)[i];
     return t;
   }
   void forward(const T* weights, const Tape& t) const { sites_.forward(weights, t.sites); }
   /// ds: gradient of the stream after the block, becomes that before it. With per_block(), part 0 comes and goes.
-  void backward(const T* weights, const Stream<N, T>& ds, T* gradients, const Tape& t) const {
+  void backward(const T* weights, const Stream<kParts, T>& ds, T* gradients, const Tape& t) const {
     if constexpr (kPerBlock)
-      for (int i = 1; i < N; ++i) kernels::fill(ds[i], T(0));
+      for (int i = 1; i < kParts; ++i) kernels::fill(ds[i], T(0));
     sites_.backward(weights, ds, gradients, t.sites);
     if constexpr (kPerBlock) join_parts(ds);
   }

@@ -2,11 +2,11 @@
 // Token ids in, loss out: an embedding, a causal stack, a head and the cross-entropy, on one flat buffer of weights.
 #pragma once
 
-#include <cstdint>
-
 #include <norma/block/sequence.hpp>
 #include <norma/sublayer/embedding.hpp>
 #include <norma/train/cross_entropy.hpp>
+
+#include <cstdint>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
@@ -134,7 +134,7 @@ class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
   double forward(const Parameters<T>& weights, Tokens tokens, Tokens targets, Workspace& workspace,
                  Call call = {.causal = true}) const {
     if (tokens.ids == nullptr && tokens.shape.rows() > 0) fail("tokens has no memory (null)");
-    this->core().embedding().check("tokens", tokens.ids, tokens.shape.rows());
+    this->core().embedding().validate("tokens", tokens.ids, tokens.shape.rows());
     return run(weights, {tokens.ids, targets.ids, {}}, tokens.shape, targets, workspace, call);
   }
   /// The same for a stream that is embedded already: x [batch, tokens, width].

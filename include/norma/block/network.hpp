@@ -2,12 +2,12 @@
 // What every network offers whatever its inputs are: parameters by name, initial weights, gradients and workspaces.
 #pragma once
 
-#include <memory>
-
 #include <norma/block/workspace.hpp>
 #include <norma/core/module.hpp>
 #include <norma/core/tensor.hpp>
 #include <norma/init/initialize.hpp>
+
+#include <memory>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 

@@ -2,12 +2,12 @@
 // Blocks one after another, and what the policy says opens and closes them.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include <norma/block/body.hpp>
 #include <norma/block/ports.hpp>
 #include <norma/block/surface.hpp>
+
+#include <string>
+#include <vector>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
@@ -22,9 +22,9 @@ class Sequence {
   using Ends = typename BodyType::Ends;
   using Open = decltype(std::declval<Ends>().template get<slot::open>(None{}));
   using Close = decltype(std::declval<Ends>().template get<slot::close>(None{}));
-  static constexpr int N = BodyType::N, M = BodyType::M;
+  static constexpr int kParts = BodyType::kParts, kBetween = BodyType::kBetween;
   static constexpr bool kReaderCloses = detail::IsReader<Close>;
-  static_assert(M == 1 || !std::is_same_v<Close, None>, "norma: a stream of several matrices needs a close()");
+  static_assert(kBetween == 1 || !std::is_same_v<Close, None>, "norma: a stream of several matrices needs a close()");
 
  public:
   using T = typename BodyType::T;
@@ -36,8 +36,8 @@ class Sequence {
     InputPort<T> input;
     MemoryPort<T> memory;
     MatrixView<T> opened, y, dy;  // after Open; the output; dy where a reader closes
-    Stream<M, const T> last;      // the stream after the last block
-    Stream<N, T> ds;              // gradients of the parts from 1 on; part 0 lives in dx
+    Stream<kBetween, const T> last;  // the stream after the last block
+    Stream<kParts, T> ds;            // gradients of the parts from 1 on; part 0 lives in dx
     typename BodyType::Tape* bodies;
     typename Open::Tape open;
     typename Close::Tape close;
@@ -47,7 +47,7 @@ class Sequence {
   Sequence(const Dimensions& dims, Depth first, int blocks, Span span, const Policy& policy, const Norm& norm,
            Layout& layout)
       : width_(dims.width),
-        has_ends_(span == Span::stack || M > 1),
+        has_ends_(span == Span::stack || kBetween > 1),
         open_(policy.slots(At<Role::ends, Norm>{first, 0, norm}).template get<slot::open>(None{})),
         close_(policy.slots(At<Role::ends, Norm>{last_of(first, blocks), 0, norm}).template get<slot::close>(None{})) {
     if (width_ <= 0) fail("width is " + std::to_string(width_) + ", wanted at least 1");
@@ -82,22 +82,22 @@ class Sequence {
     t.bodies = p.array<typename BodyType::Tape>(count);
     t.input = InputPort<T>::plan(p, pass, x, width_);
     if constexpr (kReads) t.memory = MemoryPort<T>::plan(p, pass, width_, inner);
-    Stream<M, const T> in;
+    Stream<kBetween, const T> in;
     in.fill(t.input.entered());
     if (opens()) {
       t.opened = p.keep<T>(rows, width_);
       in.fill(t.opened);
     }
-    for (int i = 1; i < N; ++i) t.ds[static_cast<std::size_t>(i)] = p.gradient<T>(rows, width_);
+    for (int i = 1; i < kParts; ++i) t.ds[static_cast<std::size_t>(i)] = p.gradient<T>(rows, width_);
     if constexpr (kReaderCloses)
       if (closes()) t.dy = p.gradient<T>(rows, width_);
     // Without a tape, two sets of streams serve in turn.
-    Stream<M, T> set[2];
+    Stream<kBetween, T> set[2];
     if (!p.training())
       for (Index i = 0; i < std::min<Index>(count, 2); ++i) set[i] = carve(p, pass.shape, i);
     for (Index i = 0; i < count; ++i) {
       const BodyType& body = bodies_[static_cast<std::size_t>(i)];
-      Stream<M, T> out = p.training() ? carve(p, pass.shape, i) : set[i % 2];
+      Stream<kBetween, T> out = p.training() ? carve(p, pass.shape, i) : set[i % 2];
       if (writes_to_caller(i)) out[0] = y;
       const auto tape = p.child(body, inner, in, out);
       if (t.bodies != nullptr) t.bodies[i] = tape;
@@ -121,9 +121,9 @@ class Sequence {
   /// dx: assigned; it carries the gradient of part 0 all the way. May be dy. The memory's gradient is left in the
   /// tape's port.
   void backward(const T* weights, MatrixView<const T> dy, MatrixView<T> dx, T* gradients, const Tape& t) const {
-    Stream<N, T> ds = t.ds;
+    Stream<kParts, T> ds = t.ds;
     ds[0] = dx;
-    for (int i = 1; i < N; ++i) kernels::fill(ds[static_cast<std::size_t>(i)], T(0));
+    for (int i = 1; i < kParts; ++i) kernels::fill(ds[static_cast<std::size_t>(i)], T(0));
     if constexpr (kReads) t.memory.enter_backward();
     if (!closes()) {
       t.input.enter_backward(dy, dx);
@@ -170,11 +170,11 @@ class Sequence {
   /// Nothing closes the stream: part 0 of the last block is the output.
   bool writes_to_caller(Index i) const { return !closes() && i + 1 == static_cast<Index>(bodies_.size()); }
   /// Streams of block i, but for what goes to the caller.
-  Stream<M, T> carve(Plan& p, Shape shape, Index i) const {
+  Stream<kBetween, T> carve(Plan& p, Shape shape, Index i) const {
     return bodies_[static_cast<std::size_t>(i)].carve(p, shape, writes_to_caller(i) ? 1 : 0);
   }
-  static Stream<M, T> first_parts(const Stream<N, T>& s) {
-    Stream<M, T> r;
+  static Stream<kBetween, T> first_parts(const Stream<kParts, T>& s) {
+    Stream<kBetween, T> r;
     for (std::size_t i = 0; i < r.size(); ++i) r[i] = s[i];
     return r;
   }

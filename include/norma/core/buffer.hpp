@@ -2,11 +2,11 @@
 // Memory aligned to a cache line. The only place where norma allocates for data.
 #pragma once
 
+#include <norma/core/shape.hpp>
+
 #include <cstring>
 #include <new>
 #include <utility>
-
-#include <norma/core/shape.hpp>
 
 namespace norma::inline v0_1 {
 

@@ -2,12 +2,12 @@
 // What varies by call: masks, lengths, positions, memory, randomness. Views of the caller's, alive until backward.
 #pragma once
 
+#include <norma/core/check.hpp>
+#include <norma/core/tensor.hpp>
+
 #include <cstdint>
 #include <span>
 #include <type_traits>
-
-#include <norma/core/check.hpp>
-#include <norma/core/tensor.hpp>
 
 namespace norma::inline v0_1 {
 

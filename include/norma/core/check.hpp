@@ -2,13 +2,13 @@
 // How norma reports a bad call: one exception type at the public surface, assertions below it.
 #pragma once
 
+#include <norma/config.hpp>
+
 #include <cassert>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
-
-#include <norma/config.hpp>
 
 /// Internal promises. Off when NDEBUG is defined, unless NORMA_ENABLE_ASSERT is.
 #if defined(NDEBUG) && !defined(NORMA_ENABLE_ASSERT)

@@ -2,9 +2,9 @@
 // A list of values filled by slot; and the slots inside a sublayer, which a policy fills and a sublayer takes.
 #pragma once
 
-#include <type_traits>
-
 #include <norma/config.hpp>
+
+#include <type_traits>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 

@@ -2,9 +2,9 @@
 // Who runs the work of a pass: this thread alone, unless a workspace is given an executor. norma keeps no threads of its own.
 #pragma once
 
-#include <algorithm>
-
 #include <norma/core/shape.hpp>
+
+#include <algorithm>
 
 namespace norma::inline v0_1 {
 
@@ -20,7 +20,7 @@ struct Executor {
   /// those that are not empty.
   template <class F>
   void split(Index count, Index granule, const F& f) const {
-    const Index pieces = (count + granule - 1) / granule, used = std::min(workers, pieces);
+    const Index pieces = (count + granule - 1) / granule, used = (std::min)(workers, pieces);
     if (run == nullptr || used <= 1) {
       if (count > 0) f(Index(0), Index(0), count);
       return;
@@ -34,7 +34,7 @@ struct Executor {
         [](void* data, Index i) {
           const Work& w = *static_cast<const Work*>(data);
           const Index begin = w.pieces * i / w.used * w.granule, end = w.pieces * (i + 1) / w.used * w.granule;
-          (*w.f)(i, begin, std::min(end, w.count));
+          (*w.f)(i, begin, (std::min)(end, w.count));
         },
         &work);
   }

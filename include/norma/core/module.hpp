@@ -16,11 +16,11 @@
 // x, and backward adds to every part of a Stream in place of dx.
 #pragma once
 
-#include <concepts>
-
 #include <norma/core/call.hpp>
 #include <norma/core/parameters.hpp>
 #include <norma/core/plan.hpp>
+
+#include <concepts>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 

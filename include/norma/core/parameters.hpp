@@ -2,7 +2,12 @@
 // Weights and gradients: one flat buffer, and a layout that names its parts.
 #pragma once
 
+#include <norma/core/buffer.hpp>
+#include <norma/core/check.hpp>
+#include <norma/core/view.hpp>
+
 #include <Eigen/Core>
+
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -10,10 +15,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <norma/core/buffer.hpp>
-#include <norma/core/check.hpp>
-#include <norma/core/view.hpp>
 
 namespace norma::inline v0_1 {
 

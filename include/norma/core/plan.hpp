@@ -2,13 +2,13 @@
 // The arena: pure arithmetic that turns a shape into views. Without memory behind it, it only counts.
 #pragma once
 
-#include <new>
-#include <type_traits>
-
 #include <norma/core/buffer.hpp>
 #include <norma/core/check.hpp>
 #include <norma/core/executor.hpp>
 #include <norma/core/view.hpp>
+
+#include <new>
+#include <type_traits>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 

@@ -2,12 +2,12 @@
 // Counter-based random numbers: a value depends on seed, stream and index only, never on the order of asking.
 #pragma once
 
+#include <norma/config.hpp>
+
 #include <array>
 #include <cmath>
 #include <cstdint>
 #include <string_view>
-
-#include <norma/config.hpp>
 
 namespace norma::inline v0_1 {
 

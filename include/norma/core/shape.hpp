@@ -2,10 +2,10 @@
 // The plain values that describe one pass: how many rows, how deep, forward only or not.
 #pragma once
 
+#include <norma/config.hpp>
+
 #include <cstddef>
 #include <limits>
-
-#include <norma/config.hpp>
 
 namespace norma::inline v0_1 {
 

@@ -2,11 +2,11 @@
 // The public surface: Eigen tensors and matrices, taken by their shape and never copied.
 #pragma once
 
-#include <string>
-#include <type_traits>
-
 #include <norma/core/check.hpp>
 #include <norma/core/view.hpp>
+
+#include <string>
+#include <type_traits>
 
 namespace norma::inline v0_1 {
 

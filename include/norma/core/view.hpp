@@ -2,10 +2,10 @@
 // The view that every module takes: a pointer with rows, columns and a row stride. Trivially copyable, owns nothing.
 #pragma once
 
+#include <norma/core/shape.hpp>
+
 #include <array>
 #include <type_traits>
-
-#include <norma/core/shape.hpp>
 
 namespace norma::inline v0_1 {
 

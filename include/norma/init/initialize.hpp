@@ -6,10 +6,10 @@
 // and double, whatever else the network holds.
 #pragma once
 
-#include <cmath>
-
 #include <norma/core/parameters.hpp>
 #include <norma/core/rng.hpp>
+
+#include <cmath>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 

@@ -2,9 +2,9 @@
 // Activation functions and their derivatives, one value at a time.
 #pragma once
 
-#include <cmath>
-
 #include <norma/core/shape.hpp>
+
+#include <cmath>
 
 namespace norma::inline v0_1::inline NORMA_TARGET::activation {
 

@@ -11,16 +11,16 @@
 // / heads.
 #pragma once
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
-#include <limits>
-
 #include <norma/core/call.hpp>
 #include <norma/core/executor.hpp>
 #include <norma/kernels/dropout.hpp>
 #include <norma/kernels/simd.hpp>
 #include <norma/kernels/softmax.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
 
 namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
 
@@ -42,7 +42,7 @@ struct AttentionProblem {
   Index visible(Index b, Index query) const {
     Index n = keys;
     if (causal) n = std::clamp<Index>(align == Align::bottom_right ? query + 1 + keys - queries : query + 1, 0, keys);
-    return key_lengths != nullptr ? std::min(n, key_lengths[b]) : n;
+    return key_lengths != nullptr ? (std::min)(n, key_lengths[b]) : n;
   }
   double dropout_factor(Index b, Index h, Index query, Index key) const {
     return dropout.factor(((b * heads + h) * queries + query) * keys + key);
@@ -114,7 +114,7 @@ void attention_forward(const AttentionProblem<T>& a, MatrixView<const T> q, Matr
         const Index visible = a.visible(b, i);
         for (Index first = 0; first < visible; first += kKeyBlock) {
           const Index seen =
-              scores(a, b, h, i, query, keys, k.stride, first, std::min(kKeyBlock, visible - first), s, at);
+              scores(a, b, h, i, query, keys, k.stride, first, (std::min)(kKeyBlock, visible - first), s, at);
           if (seen == 0) continue;
           const T highest = row_maximum(s, seen);
           if (!any) {
@@ -170,7 +170,7 @@ void attention_backward(const AttentionProblem<T>& a, MatrixView<const T> q, Mat
           const Index visible = a.visible(b, i);
           for (Index first = 0; first < visible; first += kKeyBlock) {
             const Index seen = scores(a, b, h, i, query, k.row(first_key) + kv, k.stride, first,
-                                      std::min(kKeyBlock, visible - first), s, at);
+                                      (std::min)(kKeyBlock, visible - first), s, at);
             for (Index j = 0; j < seen; ++j) {
               const Index key_row = first_key + at[j];
               const T *key = k.row(key_row) + kv, *value = v.row(key_row) + kv;

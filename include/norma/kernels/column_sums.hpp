@@ -2,10 +2,10 @@
 // Sums over rows, one per column: the gradients of biases, gamma and beta.
 #pragma once
 
-#include <algorithm>
-
 #include <norma/core/plan.hpp>
 #include <norma/kernels/simd.hpp>
+
+#include <algorithm>
 
 namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
 
@@ -21,7 +21,7 @@ struct ColumnSums {
 
   /// Scratch for backward over up to `rows` rows; nothing in inference.
   static ColumnSums plan(Plan& p, Index rows, Index columns) {
-    const auto partial = p.gradient<T>(std::min(p.workers(), std::max<Index>(1, blocks(rows))), columns);
+    const auto partial = p.gradient<T>((std::min)(p.workers(), std::max<Index>(1, blocks(rows))), columns);
     const auto total = p.gradient<double>(std::max<Index>(1, blocks(rows)), columns);
     return {partial.data, total.data, columns};
   }
@@ -36,7 +36,7 @@ struct ColumnSums {
         double* const block = total + first / kBlock * columns;
         std::fill_n(sums, columns, T(0));
         std::fill_n(block, columns, 0.0);
-        const Index last = std::min(end, first + kBlock);
+        const Index last = (std::min)(end, first + kBlock);
         for (Index r = first; r < last; ++r) {
           add(r, sums, block);
           if ((r + 1 - first) % kRows == 0 || r + 1 == last)

@@ -4,9 +4,9 @@
 //   loss = lse(z) - z_target,    dz_i = softmax(z)_i - (i == target)
 #pragma once
 
-#include <cmath>
-
 #include <norma/kernels/softmax.hpp>
+
+#include <cmath>
 
 namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
 

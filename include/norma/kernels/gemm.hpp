@@ -8,13 +8,13 @@
 // are packed into scratch that the caller planned.
 #pragma once
 
-#include <algorithm>
-
 #include <norma/core/buffer.hpp>
 #include <norma/core/check.hpp>
 #include <norma/core/executor.hpp>
 #include <norma/core/view.hpp>
 #include <norma/kernels/simd.hpp>
+
+#include <algorithm>
 
 namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
 
@@ -54,7 +54,7 @@ inline Index round_up(Index n, Index to) { return (n + to - 1) / to * to; }
 template <class T>
 void pack(const T* from, Index line_stride, Index k_stride, Index count, Index depth, Index width, T* to) {
   for (Index first = 0; first < count; first += width, to += width * depth) {
-    const Index lines = std::min(width, count - first);
+    const Index lines = (std::min)(width, count - first);
     const T* panel = from + first * line_stride;
     if (k_stride == 1) {  // each line lies along k
       for (Index l = 0; l < lines; ++l)
@@ -112,9 +112,9 @@ void edge_tile(const T* a, const T* b, Index depth, T* c, Index stride, Index ro
 template <class T>
 Index gemm_scratch(Index m, Index n, Index k) {
   using namespace detail;
-  const Index depth = std::min(k, kBlockK), granule = kAlignment / static_cast<Index>(sizeof(T));
-  return round_up(depth * round_up(std::min(m, kBlockRows), kTileRows), granule) +
-         depth * round_up(std::min(n, kBlockColumns), kTileColumns<T>);
+  const Index depth = (std::min)(k, kBlockK), granule = kAlignment / static_cast<Index>(sizeof(T));
+  return round_up(depth * round_up((std::min)(m, kBlockRows), kTileRows), granule) +
+         depth * round_up((std::min)(n, kBlockColumns), kTileColumns<T>);
 }
 
 namespace detail {
@@ -135,18 +135,18 @@ void gemm(Operand<T> a, Operand<T> b, MatrixView<T> c, Write write, T* scratch) 
   const Index m = c.rows, n = c.columns, k = a.columns;
   if (k == 0 && write == Write::assign)
     for (Index i = 0; i < m; ++i) std::fill_n(c.row(i), n, T(0));
-  const Index block_a = round_up(std::min(m, kBlockRows), kTileRows);
+  const Index block_a = round_up((std::min)(m, kBlockRows), kTileRows);
   T* const packed_a = scratch;
-  T* const packed_b = scratch + round_up(std::min(k, kBlockK) * block_a, kAlignment / static_cast<Index>(sizeof(T)));
+  T* const packed_b = scratch + round_up((std::min)(k, kBlockK) * block_a, kAlignment / static_cast<Index>(sizeof(T)));
   for (Index j0 = 0; j0 < n; j0 += kBlockColumns) {
-    const Index columns = std::min(kBlockColumns, n - j0);
+    const Index columns = (std::min)(kBlockColumns, n - j0);
     for (Index p0 = 0; p0 < k; p0 += kBlockK) {
-      const Index depth = std::min(kBlockK, k - p0);
+      const Index depth = (std::min)(kBlockK, k - p0);
       const bool from_zero = p0 == 0 && write == Write::assign;
       pack(b.data + p0 * b.row_stride + j0 * b.column_stride, b.column_stride, b.row_stride, columns, depth,
            kTileColumns<T>, packed_b);
       for (Index i0 = 0; i0 < m; i0 += kBlockRows) {
-        const Index rows = std::min(kBlockRows, m - i0);
+        const Index rows = (std::min)(kBlockRows, m - i0);
         pack(a.data + i0 * a.row_stride + p0 * a.column_stride, a.row_stride, a.column_stride, rows, depth, kTileRows,
              packed_a);
         for (Index j = 0; j < columns; j += kTileColumns<T>)
@@ -156,8 +156,8 @@ void gemm(Operand<T> a, Operand<T> b, MatrixView<T> c, Write write, T* scratch) 
             if (rows - i >= kTileRows && columns - j >= kTileColumns<T>)
               tile(pa, pb, depth, at, c.stride, from_zero);
             else
-              edge_tile(pa, pb, depth, at, c.stride, std::min(kTileRows, rows - i),
-                        std::min(kTileColumns<T>, columns - j), from_zero);
+              edge_tile(pa, pb, depth, at, c.stride, (std::min)(kTileRows, rows - i),
+                        (std::min)(kTileColumns<T>, columns - j), from_zero);
           }
       }
     }

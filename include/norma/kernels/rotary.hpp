@@ -3,9 +3,9 @@
 // angle p * base^(-2i / width). Only the first `width` of a head turn. Position 0 is the identity; backward turns back.
 #pragma once
 
-#include <cmath>
-
 #include <norma/core/view.hpp>
+
+#include <cmath>
 
 namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
 

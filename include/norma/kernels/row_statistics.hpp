@@ -10,11 +10,11 @@
 // Lanes of float add at most kFlush values before they go into a sum in double.
 #pragma once
 
+#include <norma/kernels/simd.hpp>
+
 #include <algorithm>
 #include <array>
 #include <limits>
-
-#include <norma/kernels/simd.hpp>
 
 namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
 
@@ -40,7 +40,7 @@ NORMA_INLINE std::array<double, K> row_sums(Index n, F&& add) {
   constexpr Index kLanes = simd::kLanes<T>, kBlock = kLanes * kAccumulators * kFlush;
   simd::WideSum<T> wide[K];
   for (Index begin = 0; begin < n; begin += kBlock) {
-    const Index end = std::min(n, begin + kBlock);
+    const Index end = (std::min)(n, begin + kBlock);
     Pack<T> lane[kAccumulators][K];
     for (auto& a : lane)
       for (auto& s : a) s = simd::zero<T>();
@@ -49,7 +49,7 @@ NORMA_INLINE std::array<double, K> row_sums(Index n, F&& add) {
       NORMA_UNROLL
       for (Index a = 0; a < kAccumulators; ++a) add(i + a * kLanes, kLanes, lane[a]);
     }
-    for (Index a = 0; i < end; i += kLanes, ++a) add(i, std::min(kLanes, end - i), lane[a]);
+    for (Index a = 0; i < end; i += kLanes, ++a) add(i, (std::min)(kLanes, end - i), lane[a]);
     for (auto& a : lane)
       for (int k = 0; k < K; ++k) wide[k].add(a[k]);
   }
@@ -104,7 +104,7 @@ NORMA_COLD ScaledStatistics scaled_statistics(const T* x, Index n, double eps) {
   bool finite = true;
   for (Index i = 0; i < n; ++i) {
     finite = finite && simd::is_finite(static_cast<double>(x[i]));
-    largest = std::max(largest, std::fabs(static_cast<double>(x[i])));
+    largest = (std::max)(largest, std::fabs(static_cast<double>(x[i])));
   }
   if (!finite) {  // NaN or infinity spoils its whole row, and says so; as bits, for -ffast-math
     const double nan = std::bit_cast<double>(std::uint64_t{0x7FF8000000000000});

@@ -9,13 +9,13 @@
 // the same expression gives the same bits wherever it is inlined.
 #pragma once
 
+#include <norma/core/shape.hpp>
+
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <utility>
-
-#include <norma/core/shape.hpp>
 
 #if defined(NORMA_AVX512) || defined(NORMA_AVX2)
 #include <immintrin.h>
@@ -77,7 +77,7 @@ NORMA_INLINE Pack<T> operator*(Pack<T> a, Pack<T> b) {
   return {a.v * b.v};
 }
 template <class T>
-NORMA_INLINE Pack<T> max(Pack<T> a, Pack<T> b) {
+NORMA_INLINE Pack<T> maximum(Pack<T> a, Pack<T> b) {
   return {a.v > b.v ? a.v : b.v};
 }
 
@@ -185,22 +185,22 @@ NORMA_INLINE void store_first(T* p, Pack<T> a, Index count) {
 
 #if !defined(NORMA_SCALAR)
 namespace detail {
-template <class T, Index N>
+template <class T, Index Count>
 struct Lanes {
-  typedef T Type __attribute__((vector_size(N * static_cast<Index>(sizeof(T)))));
+  typedef T Type __attribute__((vector_size(Count * static_cast<Index>(sizeof(T)))));
 };
-/// N lanes of `v`, from lane `From` on.
-template <class T, Index From, class V, std::size_t... I>
-NORMA_INLINE typename Lanes<T, sizeof...(I)>::Type part(V v, std::index_sequence<I...>) {
-  return __builtin_shufflevector(v, v, (static_cast<int>(I) + static_cast<int>(From))...);
+/// Lanes of `v`, from lane `From` on.
+template <class T, Index From, class V, std::size_t... Lane>
+NORMA_INLINE typename Lanes<T, sizeof...(Lane)>::Type part(V v, std::index_sequence<Lane...>) {
+  return __builtin_shufflevector(v, v, (static_cast<int>(Lane) + static_cast<int>(From))...);
 }
-template <class T, Index N, class V>
+template <class T, Index Count, class V>
 NORMA_INLINE T reduce_add(V v) {
-  if constexpr (N == 2) {
+  if constexpr (Count == 2) {
     return v[0] + v[1];
   } else {
-    constexpr auto kHalf = std::make_index_sequence<static_cast<std::size_t>(N / 2)>();
-    return reduce_add<T, N / 2>(part<T, 0>(v, kHalf) + part<T, N / 2>(v, kHalf));
+    constexpr auto kHalf = std::make_index_sequence<static_cast<std::size_t>(Count / 2)>();
+    return reduce_add<T, Count / 2>(part<T, 0>(v, kHalf) + part<T, Count / 2>(v, kHalf));
   }
 }
 }  // namespace detail

@@ -5,11 +5,11 @@
 //   ds_i = p_i (dp_i - sum_j p_j dp_j)
 #pragma once
 
-#include <cmath>
-#include <limits>
-
 #include <norma/core/shape.hpp>
 #include <norma/kernels/simd.hpp>
+
+#include <cmath>
+#include <limits>
 
 namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cmath>
-
 #include <norma/core/module.hpp>
 #include <norma/kernels/scale_norm.hpp>
+
+#include <cmath>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 

@@ -76,15 +76,18 @@ struct When : Optional, detail::CommonScalar<M>, detail::PartsOf<M> {
                 T* gradients, const Tape& tape) const requires(!detail::IsReader<M>) {
     module.backward(weights, x, dy, dx, write, gradients, tape);
   }
-  template <class T, std::size_t N>
-  void forward(const T* weights, const std::array<MatrixView<const T>, N>& s, MatrixView<T> y, const Tape& tape) const
-      requires(detail::IsReader<M>) {
+  template <class T, std::size_t Parts>
+  void forward(const T* weights, const std::array<MatrixView<const T>, Parts>& s, MatrixView<T> y,
+               const Tape& tape) const
+    requires(detail::IsReader<M>)
+  {
     module.forward(weights, s, y, tape);
   }
-  template <class T, std::size_t N>
-  void backward(const T* weights, const std::array<MatrixView<const T>, N>& s, MatrixView<const T> dy,
-                const std::array<MatrixView<T>, N>& ds, T* gradients, const Tape& tape) const
-      requires(detail::IsReader<M>) {
+  template <class T, std::size_t Parts>
+  void backward(const T* weights, const std::array<MatrixView<const T>, Parts>& s, MatrixView<const T> dy,
+                const std::array<MatrixView<T>, Parts>& ds, T* gradients, const Tape& tape) const
+    requires(detail::IsReader<M>)
+  {
     module.backward(weights, s, dy, ds, gradients, tape);
   }
 };
@@ -137,17 +140,21 @@ struct Either : Optional, detail::CommonScalar<A, B>, detail::PartsOf<A, B> {
     else
       second.backward(weights, x, dy, dx, write, gradients, tape.second);
   }
-  template <class T, std::size_t N>
-  void forward(const T* weights, const std::array<MatrixView<const T>, N>& s, MatrixView<T> y, const Tape& tape) const
-      requires(kReads) {
+  template <class T, std::size_t Parts>
+  void forward(const T* weights, const std::array<MatrixView<const T>, Parts>& s, MatrixView<T> y,
+               const Tape& tape) const
+    requires(kReads)
+  {
     if (condition)
       read(first, weights, s, y, tape.first);
     else
       read(second, weights, s, y, tape.second);
   }
-  template <class T, std::size_t N>
-  void backward(const T* weights, const std::array<MatrixView<const T>, N>& s, MatrixView<const T> dy,
-                const std::array<MatrixView<T>, N>& ds, T* gradients, const Tape& tape) const requires(kReads) {
+  template <class T, std::size_t Parts>
+  void backward(const T* weights, const std::array<MatrixView<const T>, Parts>& s, MatrixView<const T> dy,
+                const std::array<MatrixView<T>, Parts>& ds, T* gradients, const Tape& tape) const
+    requires(kReads)
+  {
     if (condition)
       read_backward(first, weights, s, dy, ds, gradients, tape.first);
     else
@@ -213,17 +220,21 @@ struct Then : Optional, detail::CommonScalar<A, B>, detail::PartsOf<A> {
                     tape.second);
     first.backward(weights, x, MatrixView<const T>(tape.d_middle), dx, write, gradients, tape.first);
   }
-  template <std::size_t N>
-  void forward(const T* weights, const std::array<MatrixView<const T>, N>& s, MatrixView<T> y, const Tape& tape) const
-      requires(kReads) {
+  template <std::size_t Parts>
+  void forward(const T* weights, const std::array<MatrixView<const T>, Parts>& s, MatrixView<T> y,
+               const Tape& tape) const
+    requires(kReads)
+  {
     if (!norma::active(second)) return first.forward(weights, s, y, tape.first);
     if (!norma::active(first)) return second.forward(weights, s[0], y, tape.second);
     first.forward(weights, s, tape.middle, tape.first);
     second.forward(weights, MatrixView<const T>(tape.middle), y, tape.second);
   }
-  template <std::size_t N>
-  void backward(const T* weights, const std::array<MatrixView<const T>, N>& s, MatrixView<const T> dy,
-                const std::array<MatrixView<T>, N>& ds, T* gradients, const Tape& tape) const requires(kReads) {
+  template <std::size_t Parts>
+  void backward(const T* weights, const std::array<MatrixView<const T>, Parts>& s, MatrixView<const T> dy,
+                const std::array<MatrixView<T>, Parts>& ds, T* gradients, const Tape& tape) const
+    requires(kReads)
+  {
     if (!norma::active(second)) return first.backward(weights, s, dy, ds, gradients, tape.first);
     if (!norma::active(first)) return second.backward(weights, s[0], dy, ds[0], Write::add, gradients, tape.second);
     second.backward(weights, MatrixView<const T>(tape.middle), dy, tape.d_middle, Write::assign, gradients,

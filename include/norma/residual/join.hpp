@@ -5,50 +5,51 @@
 //   static constexpr bool needs_skip, needs_branch        backward reads the stream before the join, or the branch
 //   static constexpr bool writes(int part)                parts it does not write pass through as they are
 //   void declare(Layout&, Index width)
-//   void forward(const T* weights, const Stream<N, const T>& s, MatrixView<const T> w, const Stream<N, T>& to) const
-//   void backward(const T* weights, const Stream<N, const T>& s, MatrixView<const T> w, const Stream<N, T>& ds,
+//   void forward(const T* weights, const Stream<Parts, const T>& s, MatrixView<const T> w,
+//                const Stream<Parts, T>& to) const
+//   void backward(const T* weights, const Stream<Parts, const T>& s, MatrixView<const T> w, const Stream<Parts, T>& ds,
 //                 MatrixView<T> dw, T* gradients) const   ds: gradient of the joined stream, becomes that of s; dw
 //                 assigned
 #pragma once
 
-#include <concepts>
-
 #include <norma/core/module.hpp>
 #include <norma/kernels/elementwise.hpp>
+
+#include <concepts>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
 namespace detail {
-template <class J, int N, class T>
-concept JoinOf = requires(const J& j, J& own, Layout& layout, const T* weights, T* gradients,
-                          const Stream<N, const T>& s, const Stream<N, T>& ds, MatrixView<const T> w,
-                          MatrixView<T> dw) {
-  own.declare(layout, Index());
-  { J::writes(0) } -> std::same_as<bool>;
-  { J::needs_skip } -> std::convertible_to<bool>;
-  { J::needs_branch } -> std::convertible_to<bool>;
-  j.forward(weights, s, w, ds);
-  j.backward(weights, s, w, ds, dw, gradients);
-};
+template <class J, int Parts, class T>
+concept JoinOf =
+    requires(const J& j, J& own, Layout& layout, const T* weights, T* gradients, const Stream<Parts, const T>& s,
+             const Stream<Parts, T>& ds, MatrixView<const T> w, MatrixView<T> dw) {
+      own.declare(layout, Index());
+      { J::writes(0) } -> std::same_as<bool>;
+      { J::needs_skip } -> std::convertible_to<bool>;
+      { J::needs_branch } -> std::convertible_to<bool>;
+      j.forward(weights, s, w, ds);
+      j.backward(weights, s, w, ds, dw, gradients);
+    };
 }  // namespace detail
 
-/// Joins a branch to a stream of N parts.
-template <class J, int N>
-concept Join = detail::JoinOf<J, N, float> || detail::JoinOf<J, N, double>;
+/// Joins a branch to a stream of several parts.
+template <class J, int Parts>
+concept Join = detail::JoinOf<J, Parts, float> || detail::JoinOf<J, Parts, double>;
 
 /// x + w: the residual connection. Other parts of the stream pass through.
 struct Add {
   static constexpr bool needs_skip = false, needs_branch = false;
   static constexpr bool writes(int part) { return part == 0; }
   void declare(Layout&, Index) {}
-  template <class T, std::size_t N>
-  void forward(const T*, const std::array<MatrixView<const T>, N>& s, MatrixView<const T> w,
-               const std::array<MatrixView<T>, N>& to) const {
+  template <class T, std::size_t Parts>
+  void forward(const T*, const std::array<MatrixView<const T>, Parts>& s, MatrixView<const T> w,
+               const std::array<MatrixView<T>, Parts>& to) const {
     kernels::add(s[0], w, to[0]);
   }
-  template <class T, std::size_t N>
-  void backward(const T*, const std::array<MatrixView<const T>, N>&, MatrixView<const T>,
-                const std::array<MatrixView<T>, N>& ds, MatrixView<T> dw, T*) const {
+  template <class T, std::size_t Parts>
+  void backward(const T*, const std::array<MatrixView<const T>, Parts>&, MatrixView<const T>,
+                const std::array<MatrixView<T>, Parts>& ds, MatrixView<T> dw, T*) const {
     kernels::copy<T>(ds[0], dw);
   }
 };

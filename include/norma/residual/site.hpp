@@ -6,10 +6,10 @@
 // In and Out act on part 0. An empty slot costs nothing: its output is its input's view.
 #pragma once
 
-#include <string>
-
 #include <norma/kernels/dropout.hpp>
 #include <norma/residual/table.hpp>
+
+#include <string>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
@@ -24,16 +24,16 @@ class Site {
   using Out = Slot<slot::out, None>;
 
  public:
-  static constexpr int N = Table::parts;
+  static constexpr int kParts = Table::parts;
   static_assert(Joiner::writes(0) || (std::is_same_v<In, None> && std::is_same_v<Out, None>),
                 "norma: with in() or out(), which change part 0, the join writes part 0");
 
   struct Tape {
-    Stream<N, const T> s, s1, y;           // before the site, after In, after the site
+    Stream<kParts, const T> s, s1, y;      // before the site, after In, after the site
     MatrixView<const T> u;                 // the sublayer's input
     MatrixView<T> w;                       // the branch that joins
     MatrixView<T> in_y, pre_y, v, post_y;  // what In, Pre, F and Post write
-    Stream<N, T> joined, out_y;            // what Join writes, and where Out puts part 0
+    Stream<kParts, T> joined, out_y;       // what Join writes, and where Out puts part 0
     MatrixView<T> dw, du;                  // gradients on the branch
     kernels::Dropout drop, path;           // of elements, of whole sequences
     Index tokens;
@@ -73,7 +73,7 @@ class Site {
   static constexpr bool writes(int part) { return Joiner::writes(part); }
 
   /// s: the stream before the site; to: where the parts that it writes go.
-  Tape plan(Plan& p, const Pass& pass, const Stream<N, const T>& s, const Stream<N, T>& to) const {
+  Tape plan(Plan& p, const Pass& pass, const Stream<kParts, const T>& s, const Stream<kParts, T>& to) const {
     const Index rows = pass.shape.rows();
     Tape t{};
     t.s = t.s1 = s;
@@ -91,7 +91,7 @@ class Site {
 
     t.joined = t.out_y = to;
     if (active(out_)) t.joined[0] = p.keep_if<T>(Out::needs_x, rows, width_);
-    for (int i = 0; i < N; ++i) t.y[i] = Joiner::writes(i) ? MatrixView<const T>(to[i]) : t.s1[i];
+    for (int i = 0; i < kParts; ++i) t.y[i] = Joiner::writes(i) ? MatrixView<const T>(to[i]) : t.s1[i];
 
     t.drop = dropout(pass.call, drop_rate_, drop_name_);
     t.path = dropout(pass.call, path_rate_, path_name_);
@@ -116,7 +116,7 @@ class Site {
   }
 
   /// ds: gradient of the stream after the site, becomes that of the stream before it.
-  void backward(const T* weights, const Stream<N, T>& ds, T* gradients, const Tape& t) const {
+  void backward(const T* weights, const Stream<kParts, T>& ds, T* gradients, const Tape& t) const {
     const MatrixView<const T> dw = t.dw, du = t.du, ds0 = ds[0];
     if (active(out_))
       out_.backward(weights, MatrixView<const T>(t.joined[0]), ds0, ds[0], Write::assign, gradients, t.out);

@@ -23,9 +23,9 @@ struct per_block {};
 struct gain {};
 }  // namespace slot
 
-template <int N, class... F>
+template <int Parts, class... F>
 struct Table : Entries<F...> {
-  static constexpr int parts = N;
+  static constexpr int parts = Parts;
 
   /// Changes part 0 before anything else: S1 = In(S).
   auto in(auto m) const { return with_module<slot::in>(m); }
@@ -36,7 +36,7 @@ struct Table : Entries<F...> {
   /// Brings the branch back: S2 = Join(S1, w). Without it, part 0 + w.
   template <class J>
   auto join(J j) const {
-    static_assert(std::is_same_v<J, None> || Join<J, N>,
+    static_assert(std::is_same_v<J, None> || Join<J, Parts>,
                   "norma: slot join takes a Join for as many parts as the stream has (see residual/join.hpp)");
     return with<slot::join>(j);
   }
@@ -78,7 +78,7 @@ struct Table : Entries<F...> {
   template <class S, class M>
   auto with_reader(M m) const {
     static_assert(
-        Reader<M, N>,
+        Reader<M, Parts>,
         "norma: this slot takes a module, or a reader of as many parts as the stream has (see core/module.hpp)");
     return with<S>(m);
   }
@@ -97,13 +97,13 @@ struct Table : Entries<F...> {
     if constexpr (std::is_same_v<V, None>)
       return *this;
     else
-      return Table<N, F..., Filled<S, V>>{{static_cast<const F&>(*this)..., {value}}};
+      return Table<Parts, F..., Filled<S, V>>{{static_cast<const F&>(*this)..., {value}}};
   }
 };
 
-/// An empty table for a stream of N matrices: the sublayer's output is added, nothing is normalised.
-template <int N = 1>
-Table<N> place() {
+/// An empty table for a stream of several matrices: the sublayer's output is added, nothing is normalised.
+template <int Parts = 1>
+Table<Parts> place() {
   return {};
 }
 
@@ -111,8 +111,8 @@ namespace detail {
 
 template <class T>
 inline constexpr bool kIsTable = false;
-template <int N, class... F>
-inline constexpr bool kIsTable<Table<N, F...>> = true;
+template <int Parts, class... F>
+inline constexpr bool kIsTable<Table<Parts, F...>> = true;
 
 /// The inner entries among F.
 template <class Kept, class... F>
@@ -132,8 +132,8 @@ Entries<Kept...> select(const Entries<Kept...>*, const Table& table) {
 }  // namespace detail
 
 /// The inner entries of a table alone: policies without any share the sublayer's code.
-template <int N, class... F>
-auto inner_entries(const Table<N, F...>& table) {
+template <int Parts, class... F>
+auto inner_entries(const Table<Parts, F...>& table) {
   using Kept = typename detail::InnerOf<Entries<>, F...>::Type;
   return detail::select(static_cast<const Kept*>(nullptr), table);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cmath>
-#include <string>
-
 #include <norma/core/entries.hpp>
 #include <norma/kernels/attention.hpp>
 #include <norma/kernels/rotary.hpp>
 #include <norma/sublayer/linear.hpp>
+
+#include <cmath>
+#include <string>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
@@ -104,7 +104,7 @@ class MultiHeadAttention {
                 kv_width = kv_heads_ * head_dim_;
     Tape t{};
     t.problem = {shape.batch, shape.tokens, key_pass.shape.tokens, heads_, kv_heads_, head_dim_, score_scale_};
-    check(call, shape);
+    validate(call, shape);
     if constexpr (kCross) {
       t.memory = call.memory.as<T>().matrix;
       t.d_memory = {static_cast<T*>(pass.d_memory), key_rows, t.memory.columns};
@@ -226,7 +226,7 @@ class MultiHeadAttention {
   }
 
   /// Masks and positions fit the shape.
-  void check(const Call& call, const Shape& shape) const {
+  void validate(const Call& call, const Shape& shape) const {
     const auto check_bias = [&](const char* name, const Bias& bias, Index keys) {
       if (!bias.empty() && bias.as<T>().data == nullptr)
         fail(std::string(name) + " is of another scalar type than the network");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <string>
-
 #include <norma/core/module.hpp>
+
+#include <string>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
@@ -33,7 +33,7 @@ class Embedding {
   }
   /// \throws Error for an id outside the vocabulary, naming it.
   template <class Id>
-  void check(const char* name, const Id* ids, Index count) const {
+  void validate(const char* name, const Id* ids, Index count) const {
     for (Index r = 0; r < count; ++r)
       if (static_cast<Index>(ids[r]) < 0 || static_cast<Index>(ids[r]) >= vocabulary_)
         fail(std::string(name) + "[" + std::to_string(r) + "] is " + std::to_string(static_cast<long long>(ids[r])) +

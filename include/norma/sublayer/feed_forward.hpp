@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <string>
-
 #include <norma/core/entries.hpp>
 #include <norma/kernels/activation.hpp>
 #include <norma/kernels/dropout.hpp>
 #include <norma/sublayer/linear.hpp>
+
+#include <string>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 

@@ -41,7 +41,7 @@ class Linear {
     const Index rows = pass.shape.rows(), in = weight_.columns, out = rows_.group;
     Index packing = kernels::gemm_scratch<T>(rows, out, in);
     if (p.training())
-      packing = std::max({packing, kernels::gemm_scratch<T>(out, in, rows), kernels::gemm_scratch<T>(rows, in, out)});
+      packing = (std::max)({packing, kernels::gemm_scratch<T>(out, in, rows), kernels::gemm_scratch<T>(rows, in, out)});
     Tape tape;
     tape.executor = p.executor();
     tape.packing = p.scratch<T>(p.workers(), packing);

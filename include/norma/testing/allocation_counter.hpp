@@ -6,10 +6,10 @@
 // nothing counts.
 #pragma once
 
+#include <norma/config.hpp>
+
 #include <atomic>
 #include <cstddef>
-
-#include <norma/config.hpp>
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #if defined(__has_feature)

@@ -9,17 +9,17 @@
 // with fourth-order differences, plus the same for one random direction of the whole tensor.
 #pragma once
 
+#include <norma/core/parameters.hpp>
+#include <norma/core/rng.hpp>
+#include <norma/core/shape.hpp>
+#include <norma/core/tensor.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <span>
 #include <string>
 #include <vector>
-
-#include <norma/core/parameters.hpp>
-#include <norma/core/rng.hpp>
-#include <norma/core/shape.hpp>
-#include <norma/core/tensor.hpp>
 
 namespace norma::inline v0_1::inline NORMA_TARGET::testing {
 

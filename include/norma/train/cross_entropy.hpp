@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <string>
-
 #include <norma/core/check.hpp>
 #include <norma/core/view.hpp>
 #include <norma/kernels/cross_entropy.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 

@@ -12,11 +12,11 @@
 // and key. It acts at init only. Layers count blocks, not sublayers. Learned parameters: the norms'. No closing norm.
 #pragma once
 
+#include <norma/residual/table.hpp>
+
 #include <cmath>
 #include <optional>
 #include <string>
-
-#include <norma/residual/table.hpp>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
