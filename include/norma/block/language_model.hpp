@@ -25,6 +25,8 @@ struct Vocabulary {
 /// The core of LanguageModel.
 template <class BodyType>
 class LanguageModelCore {
+  static_assert(!BodyType::kReads, "norma: a LanguageModel has no memory to read; make it of Blocks, not DecoderBlocks");
+
   using Policy = typename BodyType::Policy;
   using Norm = typename BodyType::Norm;
 
@@ -129,10 +131,10 @@ class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
                 const Norm& norm = {})
       : Network<Core>([&](Layout& layout) { return Core(dims, layers, vocabulary, policy, norm, layout); }) {}
 
-  /// Mean cross-entropy in nats. tokens and targets have one shape; a target of -1 counts nothing. Causal by default.
+  /// Mean cross-entropy in nats. tokens and targets have one shape; a target of -1 counts nothing. Causal, whatever the Call says.
   /// \throws Error for ids outside the vocabulary, different shapes, foreign weights, a workspace that is too small.
   double forward(const Parameters<T>& weights, Tokens tokens, Tokens targets, Workspace& workspace,
-                 Call call = {.causal = true}) const {
+                 const Call& call = {}) const {
     if (tokens.ids == nullptr && tokens.shape.rows() > 0) fail("tokens has no memory (null)");
     this->core().embedding().validate("tokens", tokens.ids, tokens.shape.rows());
     return run(weights, {tokens.ids, targets.ids, {}}, tokens.shape, targets, workspace, call);
@@ -140,7 +142,7 @@ class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
   /// The same for a stream that is embedded already: x [batch, tokens, width].
   template <class X>
   double forward_embedded(const Parameters<T>& weights, const X& x, Tokens targets, Workspace& workspace,
-                          Call call = {.causal = true}) const {
+                          const Call& call = {}) const {
     const TensorView<const T> in = tensor_view<const T>(x);
     check_tensor("x", in, in.shape, this->core().width());
     return run(weights, {nullptr, targets.ids, in.matrix}, in.shape, targets, workspace, call);
@@ -163,7 +165,8 @@ class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
 
  private:
   double run(const Parameters<T>& weights, const typename Core::Arguments& arguments, Shape shape, Tokens targets,
-             Workspace& workspace, const Call& call) const {
+             Workspace& workspace, Call call) const {
+    call.causal = true;
     this->check_parameters("weights", weights);
     if (!(targets.shape == shape))
       fail("targets has shape " + shape_text({targets.shape.batch, targets.shape.tokens}) + ", wanted " +

@@ -28,7 +28,8 @@ class Encoder : public Surface<Sequence<typename B::BodyType>> {
   }
 };
 
-/// `layers` blocks of self-attention and feed-forward, causal: a token sees itself and earlier ones.
+/// An Encoder that is causal whatever the Call says: a token sees itself and earlier ones. Of DecoderBlocks, it reads the call's
+/// memory, too. For a bidirectional one, make an Encoder of the same blocks: its weights are the same.
 template <class B>
 class Decoder : public Encoder<B> {
  public:
@@ -36,7 +37,8 @@ class Decoder : public Encoder<B> {
 
   template <class X, class Y>
   void forward(const Parameters<typename Encoder<B>::T>& weights, const X& x, Y&& y, Workspace& workspace,
-               Call call = {.causal = true}) const {
+               Call call = {}) const {
+    call.causal = true;
     Encoder<B>::forward(weights, x, y, workspace, call);
   }
 };
