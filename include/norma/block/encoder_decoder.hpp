@@ -107,11 +107,12 @@ class EncoderDecoder : public Network<EncoderDecoderCore<typename EB::BodyType, 
         }) {}
 
   /// y = decoder(target, encoder(source)). source: [batch, memory_tokens, width]; target, y: [batch, tokens, width].
-  /// `call` is the decoder's, its memory_lengths are the source's lengths; `source_call` holds the encoder's own masks.
+  /// `call` is the decoder's, causal whatever it says; its memory_lengths are the source's lengths; `source_call` holds the encoder's own masks.
   /// \throws Error as Block does.
   template <class S, class X, class Y>
   void forward(const Parameters<T>& weights, const S& source, const X& target, Y&& y, Workspace& workspace,
-               const Call& call = {.causal = true}, const Call& source_call = {}) const {
+               Call call = {}, const Call& source_call = {}) const {
+    call.causal = true;
     const TensorView<const T> from = tensor_view<const T>(source), in = tensor_view<const T>(target);
     const TensorView<T> out = tensor_view<T>(y);
     const Index width = this->core().width();
