@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A user's program: one block forward and backward. Prints a checksum; ends with 1 unless the gradient is that of the output.
+// A user's program: one block forward and backward. Prints a checksum; ends with 1 unless the gradient is that of the
+// output.
 #include <norma/norma.hpp>
 
 #include <cmath>
