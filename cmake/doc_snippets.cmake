@@ -3,9 +3,10 @@
 # Every ```cpp block of a page is taken at configure time. One with `int main` is a program of its own; the others of the page make
 # one program together, top to bottom, and stand at namespace scope. An HTML comment on the line before a block changes that:
 #
+#   <!-- snippet: declare -->      as without a comment
 #   <!-- snippet: wrap -->         statements: a function of its own, which the program calls
 #   <!-- snippet: continue -->     more statements of the function before
-#   <!-- snippet: file path -->    as without a comment; and tests/docs checks that it equals this file but for its licence line
+#   <!-- snippet: file path -->    as without a comment, and tests/docs checks that it is this file after its licence line
 #
 # A comment that closes only after the block hides it from the reader: what a listing needs and need not show.
 #
@@ -60,7 +61,7 @@ function(norma_doc_snippets page)
     if(text MATCHES "\n<!-- snippet: ([^\n]*)$")
       string(REGEX REPLACE " -->$" "" kind "${CMAKE_MATCH_1}")
     endif()
-    if(NOT kind MATCHES "^(|wrap|continue|file [^ ]+)$" OR (kind STREQUAL "continue" AND NOT open))
+    if(NOT kind MATCHES "^(|declare|wrap|continue|file [^ ]+)$" OR (kind STREQUAL "continue" AND NOT open))
       message(FATAL_ERROR "${page}:${line}: no snippet is \"${kind}\" here; see cmake/doc_snippets.cmake.")
     endif()
 
@@ -71,7 +72,7 @@ function(norma_doc_snippets page)
       continue()
     endif()
     string(REGEX MATCHALL "#include [^\n]*" includes "${code}")
-    string(REGEX REPLACE "#include ([^\n]*)" "// \\1" code "${code}")  # the lines keep their numbers
+    string(REGEX REPLACE "#(include [^\n]*|pragma once)" "// \\1" code "${code}")  # the lines keep their numbers
     list(JOIN includes "\n" includes)
     string(APPEND snippets_prelude "${includes}\n")
     if(open AND NOT kind STREQUAL "continue")
