@@ -90,18 +90,18 @@ class Memory {
 
 /// What varies by call. Forward records it in the workspace and backward uses the same.
 struct Call {
-  bool causal = false;                 ///< a token sees itself and earlier tokens only
+  bool causal = false;                 ///< self-attention: a token sees itself and earlier tokens only
   Align align = Align::bottom_right;   ///< of the causal diagonal
   std::span<const Index> lengths{};    ///< [batch] tokens that count; the rows after them are padding: y = 0, dx = 0
   AttentionMap<bool> keep{};           ///< of self-attention: true where a query may see a key
-  Bias bias{};                         ///< of self-attention: added to the scaled scores
+  Bias bias{};                         ///< of self-attention: added to the scaled scores; it gets no gradient
   std::span<const Index> positions{};  ///< [tokens] or [batch x tokens], of rotary embeddings; 0, 1, 2, ... if empty
   Memory memory{};                     ///< of cross-attention
-  std::span<const Index> memory_lengths{};
-  AttentionMap<bool> memory_keep{};
-  Bias memory_bias{};
-  bool training = false;             ///< dropout acts
-  std::uint64_t seed = 0, step = 0;  ///< of dropout: the same pair drops the same elements
+  std::span<const Index> memory_lengths{};  ///< [batch] tokens of the memory that count
+  AttentionMap<bool> memory_keep{};         ///< of cross-attention: keys are the memory's tokens
+  Bias memory_bias{};                       ///< of cross-attention
+  bool training = false;                    ///< dropout acts
+  std::uint64_t seed = 0, step = 0;         ///< of dropout: the same pair drops the same elements
 };
 
 /// One pass as the modules see it.
