@@ -1,18 +1,21 @@
 # Compiles and runs the C++ of README.md and docs/*.md. Included by tests/CMakeLists.txt.
 #
-# Every ```cpp block of a page is taken at configure time. One with `int main` is a program of its own; the others of the page make
-# one program together, top to bottom, and stand at namespace scope. An HTML comment on the line before a block changes that:
+# Every ```cpp block of a page is taken at configure time. One with `int main` is a program of its own; the others of
+# the page make one program together, top to bottom, and stand at namespace scope. An HTML comment on the line before a
+# block changes that:
 #
 #   <!-- snippet: declare -->      as without a comment
+#   <!-- snippet: file path -->    the same, and tests/docs checks that it is this file after its licence line
 #   <!-- snippet: wrap -->         statements: a function of its own, which the program calls
 #   <!-- snippet: continue -->     more statements of the function before
-#   <!-- snippet: file path -->    as without a comment, and tests/docs checks that it is this file after its licence line
 #
 # A comment that closes only after the block hides it from the reader: what a listing needs and need not show.
 #
-# `#include` lines go to the top. The standard headers of snippets_prelude need none. Compiler messages name the page and its line.
-set(snippets_prelude "#include <array>\n#include <cmath>\n#include <cstdint>\n#include <cstdio>\n#include <string>\n#include <vector>\n
-#include <norma/norma.hpp>\n#include <unsupported/Eigen/CXX11/Tensor>\n")
+# `#include` lines go to the top; the headers of snippets_prelude need none. Messages name the page and its line.
+set(snippets_prelude "")
+foreach(header IN ITEMS cmath cstdint cstdio cstdlib string vector norma/norma.hpp unsupported/Eigen/CXX11/Tensor)
+  string(APPEND snippets_prelude "#include <${header}>\n")
+endforeach()
 
 # norma_snippet_program(<target> <text>): builds a program from text and makes it a test.
 function(norma_snippet_program target text)

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-/// A block that computes what torch.nn.TransformerEncoderLayer does: Policy is PostLN for norm_first=False, PreLN for True;
-/// FeedForward is ReLU for activation="relu", GELU for "gelu".
+/// A block that computes what torch.nn.TransformerEncoderLayer does. Policy: PostLN for norm_first=False, PreLN for
+/// True; FeedForward: ReLU for activation="relu", GELU for "gelu".
 template <class Policy, template <class, class> class FeedForward, class T = float>
 using TorchEncoderLayer = norma::Block<Policy, T, norma::LayerNorm, norma::Attention, FeedForward>;
 
@@ -32,10 +32,11 @@ void for_each_torch_name(bool norm_first, const Visit& visit) {
   for (const auto& [name, torch_name] : names) visit(name, torch_name);
 }
 
-/// Copies a layer's state_dict: find(name) is a pointer to torch's tensor of that name, contiguous. `prefix` names the layer
-/// in a stack, "layers.0." in norma as in torch.
+/// Copies a layer's state_dict: find(name) is a pointer to torch's tensor of that name, contiguous. `prefix` names the
+/// layer in a stack, "layers.0." in norma as in torch.
 template <class T, class Find>
-void copy_torch_layer(const Find& find, bool norm_first, norma::Parameters<T>& weights, const std::string& prefix = "") {
+void copy_torch_layer(const Find& find, bool norm_first, norma::Parameters<T>& weights,
+                      const std::string& prefix = "") {
   for_each_torch_name(norm_first, [&](const std::string& name, const std::string& torch_name) {
     auto to = weights[prefix + name];
     std::copy_n(find(prefix + torch_name), to.size(), to.data());

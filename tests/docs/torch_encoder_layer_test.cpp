@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// torch.nn.TransformerEncoderLayer with its weights moved over as docs/torch-weights.md says: forward and every gradient.
-// The numbers are torch's, computed in float64 and rounded to float: tests/golden/torch_encoder_layer.py.
+// torch.nn.TransformerEncoderLayer with its weights moved over as docs/torch-weights.md says: forward and all
+// gradients. The numbers are torch's, computed in float64 and rounded to float: tests/golden/torch_encoder_layer.py.
 #include "torch_encoder_layer.hpp"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ class Golden {
         r.dx = read(kShape.rows() * kWidth);
         r.gradients = read_parameters();
       }
-    EXPECT_TRUE(file_.good() && file_.peek() == std::ifstream::traits_type::eof()) << "the file is not as long as it should be";
+    EXPECT_TRUE(file_.good() && file_.peek() == std::ifstream::traits_type::eof()) << "not as long as it should be";
   }
 
   Parameters weights;
@@ -55,13 +55,18 @@ class Golden {
   /// In the order of the state_dict.
   Parameters read_parameters() {
     constexpr Index d = kWidth, h = kHidden;
-    const std::pair<const char*, Index> sizes[] = {
-        {"self_attn.in_proj_weight", 3 * d * d}, {"self_attn.in_proj_bias", 3 * d},
-        {"self_attn.out_proj.weight", d * d},    {"self_attn.out_proj.bias", d},
-        {"linear1.weight", h * d},               {"linear1.bias", h},
-        {"linear2.weight", d * h},               {"linear2.bias", d},
-        {"norm1.weight", d},                     {"norm1.bias", d},
-        {"norm2.weight", d},                     {"norm2.bias", d}};
+    const std::pair<const char*, Index> sizes[] = {{"self_attn.in_proj_weight", 3 * d * d},
+                                                   {"self_attn.in_proj_bias", 3 * d},
+                                                   {"self_attn.out_proj.weight", d * d},
+                                                   {"self_attn.out_proj.bias", d},
+                                                   {"linear1.weight", h * d},
+                                                   {"linear1.bias", h},
+                                                   {"linear2.weight", d * h},
+                                                   {"linear2.bias", d},
+                                                   {"norm1.weight", d},
+                                                   {"norm1.bias", d},
+                                                   {"norm2.weight", d},
+                                                   {"norm2.bias", d}};
     Parameters p;
     for (const auto& [name, size] : sizes) p[name] = read(size);
     return p;
@@ -91,9 +96,7 @@ void check(const Golden& golden, bool norm_first, const Golden::Result& expected
   auto workspace = block.workspace(kShape);
 
   std::vector<T> x(golden.x.begin(), golden.x.end()), dy(golden.dy.begin(), golden.dy.end()), y(x.size()), dx(x.size());
-  const auto tensor = [](std::vector<T>& v) {
-    return norma::TensorView<T>{kShape, {v.data(), kShape.rows(), kWidth}};
-  };
+  const auto tensor = [](std::vector<T>& v) { return norma::TensorView<T>{kShape, {v.data(), kShape.rows(), kWidth}}; };
   block.forward(weights, tensor(x), tensor(y), workspace);
   block.backward(weights, tensor(x), tensor(dy), tensor(dx), gradients, workspace);
 

@@ -3,8 +3,8 @@
 
     python tests/golden/torch_encoder_layer.py tests/data/torch_encoder_layer.bin      (made with torch 2.13.0)
 
-Little-endian float32, one tensor after another, row-major. Inputs are float32 numbers, results are computed in float64 from them and
-rounded to float32:
+Little-endian float32, one tensor after another, row-major. Inputs are float32 numbers, results are computed from them
+in float64 and rounded to float32:
 
     the layer's parameters, in the order of its state_dict
     x, dy                                    [batch, tokens, width]
