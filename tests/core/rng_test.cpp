@@ -28,6 +28,10 @@ TEST(Rng, IsPhiloxOfIndexStreamAndSeed) {
   const Words w = norma::philox({0xddeeff00, 0x99aabbcc, 0x55667788, 0x11223344}, {0x89abcdef, 0x01234567});
   const double expected = (std::floor(w[0] * 0x1p20 + (w[1] >> 12)) + 0.5) * 0x1p-52;
   EXPECT_EQ(norma::Rng(seed, stream).uniform(index), expected);
+  // A normal one is Box-Muller of all four.
+  const double angle = (std::floor(w[2] * 0x1p20 + (w[3] >> 12)) + 0.5) * 0x1p-52;
+  const double normal = std::sqrt(-2 * std::log(expected)) * std::cos(2 * std::acos(-1.0) * angle);
+  EXPECT_NEAR(norma::Rng(seed, stream).normal(index), normal, 1e-14);
 }
 
 TEST(Rng, UniformIsTheMiddleOfACellAndNeverAnEnd) {

@@ -208,7 +208,7 @@ TEST(Init, PaddingIsZero) {
 
 // A parameter's own initial value counts, by row and column, and takes no gain.
 struct Pattern {
-  static constexpr bool needs_x = false;
+  [[maybe_unused]] static constexpr bool needs_x = false;
   using Scalar = float;
   norma::Parameter p{};
   struct Tape {};

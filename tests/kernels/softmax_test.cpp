@@ -43,21 +43,23 @@ void check(Index n, double level, double spread) {
   EXPECT_NEAR(static_cast<double>(lse), static_cast<double>(maximum + std::log(sum)),
               2 * kUnit<T> * (std::fabs(level) + spread + std::log(static_cast<double>(n))));
   double worst = 0, worst_ds = 0, total = 0;
+  // The sum is in double, which helps float only.
+  const double long_sum = sizeof(T) == 8 ? std::sqrt(static_cast<double>(n)) / 8 : 0;
   for (Index i = 0; i < n; ++i) {
     const auto k = static_cast<std::size_t>(i);
     // exp(s - max): the difference is rounded, so the relative error grows with it.
     const double far = static_cast<double>(maximum - static_cast<long double>(s(0, i)));
     const double step = std::numeric_limits<T>::denorm_min();
-    const double bound = kUnit<T> * (3 + far) * static_cast<double>(p[k]) + step;
+    const double bound = kUnit<T> * (3 + far + long_sum) * static_cast<double>(p[k]) + step;
     worst = std::max(worst, static_cast<double>(std::fabs(static_cast<long double>(q(0, i)) - p[k])) / bound);
     const double right = static_cast<double>(p[k] * (static_cast<long double>(dp(0, i)) - inner));
     const double size_ds = std::fabs(static_cast<double>(dp(0, i))) + static_cast<double>(size);
-    const double bound_ds = (kUnit<T> * (4 + far) * static_cast<double>(p[k]) + step) * size_ds + step;
+    const double bound_ds = (kUnit<T> * (4 + far + long_sum) * static_cast<double>(p[k]) + step) * size_ds + step;
     worst_ds = std::max(worst_ds, std::fabs(static_cast<double>(ds(0, i)) - right) / bound_ds);
     total += static_cast<double>(q(0, i));
   }
-  EXPECT_LE(worst, 1) << n << " " << level << " " << spread;                              // measured: 0.4
-  EXPECT_LE(worst_ds, 1) << n << " " << level << " " << spread;                           // measured: 0.4
+  EXPECT_LE(worst, 1) << n << " " << level << " " << spread;                              // measured: 0.8
+  EXPECT_LE(worst_ds, 1) << n << " " << level << " " << spread;                           // measured: 0.8
   EXPECT_NEAR(total, 1, 2 * kUnit<T> * (1 + spread) + static_cast<double>(n) * 0x1p-53);  // the sum's own rounding
   Guarded<T> in_place = dp;
   softmax_backward(q.data(), in_place.data(), in_place.data(), n);

@@ -25,6 +25,13 @@ class Sequence {
   static constexpr int kParts = BodyType::kParts, kBetween = BodyType::kBetween;
   static constexpr bool kReaderCloses = detail::IsReader<Close>;
   static_assert(kBetween == 1 || !std::is_same_v<Close, None>, "norma: a stream of several matrices needs a close()");
+  static constexpr bool kCloseFits = [] {
+    if constexpr (kReaderCloses)
+      return Close::parts == kBetween;
+    else
+      return true;
+  }();
+  static_assert(kCloseFits, "norma: with per_block() one matrix runs between the blocks, and close() reads one part");
 
  public:
   using T = typename BodyType::T;
@@ -35,7 +42,7 @@ class Sequence {
   struct Tape {
     InputPort<T> input;
     MemoryPort<T> memory;
-    MatrixView<T> opened, y, dy;  // after Open; the output; dy where a reader closes
+    MatrixView<T> opened, y, dy;     // after Open; the output; dy where a reader closes
     Stream<kBetween, const T> last;  // the stream after the last block
     Stream<kParts, T> ds;            // gradients of the parts from 1 on; part 0 lives in dx
     typename BodyType::Tape* bodies;
@@ -47,7 +54,8 @@ class Sequence {
   Sequence(const Dimensions& dims, Depth first, int blocks, Span span, const Policy& policy, const Norm& norm,
            Layout& layout)
       : width_(dims.width),
-        has_ends_(span == Span::stack || kBetween > 1),
+        has_open_(span == Span::stack),
+        has_close_(span == Span::stack || kBetween > 1),
         open_(policy.slots(At<Role::ends, Norm>{first, 0, norm}).template get<slot::open>(None{})),
         close_(policy.slots(At<Role::ends, Norm>{last_of(first, blocks), 0, norm}).template get<slot::close>(None{})) {
     if (width_ <= 0) fail("width is " + std::to_string(width_) + ", wanted at least 1");
@@ -55,7 +63,7 @@ class Sequence {
       fail("layer " + std::to_string(first.layer) + " of " + std::to_string(first.layers) + ", " +
            std::to_string(blocks) + " blocks: a layer is between 1 and layers");
     layout.begin_stack(first.layers);
-    declare_end(layout, "open", open_);
+    if (has_open_) declare_end(layout, "open", open_);
     bodies_.reserve(static_cast<std::size_t>(blocks));
     for (int i = 0; i < blocks; ++i) {
       Depth depth = first;
@@ -67,7 +75,7 @@ class Sequence {
         add_body(policy, norm, dims, depth, layout);
       }
     }
-    declare_end(layout, "close", close_);
+    if (has_close_) declare_end(layout, "close", close_);
   }
 
   Index width_in() const { return width_; }
@@ -154,12 +162,11 @@ class Sequence {
     first.layer += blocks - 1;
     return first;
   }
-  bool opens() const { return has_ends_ && active(open_); }
-  bool closes() const { return has_ends_ && active(close_); }
+  bool opens() const { return has_open_ && active(open_); }
+  bool closes() const { return has_close_ && active(close_); }
 
   template <class E>
   void declare_end(Layout& layout, const char* name, E& end) {
-    if (!has_ends_) return;
     Layout::Level level(layout, name);
     end.declare(layout, width_);
   }
@@ -180,7 +187,7 @@ class Sequence {
   }
 
   Index width_;
-  bool has_ends_;
+  bool has_open_, has_close_;
   Open open_;
   Close close_;
   std::vector<BodyType> bodies_;
