@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernel_attention.hpp"
 #include "kernel_memory.hpp"
 
 namespace {
@@ -10,7 +11,6 @@ namespace {
 using namespace norma_test;
 using norma::kernels::attention_backward;
 using norma::kernels::attention_forward;
-using norma::kernels::AttentionShape;
 
 /// Inputs, outputs and gradients of one call, all strided and guarded.
 template <class T>
@@ -33,9 +33,10 @@ struct Pass {
     q.fill([&](Index, Index) { return size * random.normal(); });
     for (auto* m : {&k, &v, &d_o}) m->fill([&](Index, Index) { return random.normal(); });
   }
-  void forward() { attention_forward<T>(shape, q.in(), k.in(), v.in(), o.view(), lse.view()); }
+  void forward() { attention_forward<T>(shape.problem<T>(), q.in(), k.in(), v.in(), o.view(), lse.view()); }
   void backward() {
-    attention_backward<T>(shape, q.in(), k.in(), v.in(), o.in(), lse.in(), d_o.in(), dq.view(), dk.view(), dv.view());
+    attention_backward<T>(shape.problem<T>(), q.in(), k.in(), v.in(), o.in(), lse.in(), d_o.in(), dq.view(),
+                          dk.view(), dv.view());
   }
   bool intact() const {
     return q.intact() && k.intact() && v.intact() && o.intact() && lse.intact() && d_o.intact() && dq.intact() &&

@@ -50,10 +50,10 @@ TEST(Embedding, ForwardAndBackward) {
 TEST(Embedding, IdsOutsideTheVocabulary) {
   const Embedding<float> embedding(9);
   const int good[] = {0, 8}, low[] = {0, -1}, high[] = {4, 2, 9};
-  EXPECT_NO_THROW(embedding.check("ids", good, 2));
+  EXPECT_NO_THROW(embedding.validate("ids", good, 2));
   const auto message = [&](const int* ids, Index count) {
     try {
-      embedding.check("ids", ids, count);
+      embedding.validate("ids", ids, count);
     } catch (const norma::Error& e) {
       return std::string(e.what());
     }
