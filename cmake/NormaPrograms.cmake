@@ -114,35 +114,48 @@ if(NORMA_BUILD_TESTS)
   endif()
 endif()
 
-# norma_flags_test(<name> SOURCES ... FLAGS ...): one program without GoogleTest, built with these flags by this compiler, and by
-# the other one when there is one; run as <name>.gcc and <name>.clang.
+# norma_flags_test(<name> SOURCES ... FLAGS ... [PLAIN ... [PLAIN_FLAGS ...]]): one program without GoogleTest, built with these
+# flags by this compiler, and by the other one when there is one; run as <name>.gcc and <name>.clang. The PLAIN sources are built
+# with PLAIN_FLAGS instead.
 function(norma_flags_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;FLAGS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;FLAGS;PLAIN;PLAIN_FLAGS")
+  set(support "${PROJECT_SOURCE_DIR}/tests/support")
   set(target ${name}_${NORMA_COMPILER})
   add_executable(${target} ${arg_SOURCES})
   norma_program(${target})
-  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support")
+  target_include_directories(${target} PRIVATE "${support}")
   target_compile_options(${target} PRIVATE ${arg_FLAGS})
   target_link_options(${target} PRIVATE ${arg_FLAGS})
+  if(arg_PLAIN)
+    add_library(${target}_plain OBJECT ${arg_PLAIN})
+    norma_program(${target}_plain)
+    target_compile_options(${target}_plain PRIVATE ${arg_PLAIN_FLAGS})
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_plain>)
+  endif()
   add_test(NAME ${name}.${NORMA_COMPILER} COMMAND ${target})
   set_tests_properties(${name}.${NORMA_COMPILER} PROPERTIES LABELS quick TIMEOUT 300)
   if(NOT NORMA_OTHER_CXX OR NORMA_SANITIZE)
     return()
   endif()
 
+  # CMake knows one compiler a language, so the other one is called by hand.
   get_target_property(eigen_directories Eigen3::Eigen INTERFACE_INCLUDE_DIRECTORIES)
   list(TRANSFORM eigen_directories PREPEND -isystem)
-  set(options -std=c++20 -O2 -Wall -Wextra -Wpedantic -Wshadow "-I${PROJECT_SOURCE_DIR}/include"
-    "-I${PROJECT_SOURCE_DIR}/tests/support" ${eigen_directories} ${arg_FLAGS})
+  set(options -std=c++20 -O2 -Wall -Wextra -Wpedantic -Wshadow "-I${PROJECT_SOURCE_DIR}/include" "-I${support}"
+    ${eigen_directories})
   if(NORMA_WERROR)
     list(APPEND options -Werror)
   endif()
   set(objects "")
-  foreach(source IN LISTS arg_SOURCES)
+  foreach(source IN LISTS arg_SOURCES arg_PLAIN)
+    set(flags ${arg_FLAGS})
+    if(source IN_LIST arg_PLAIN)
+      set(flags ${arg_PLAIN_FLAGS})
+    endif()
     get_filename_component(stem "${source}" NAME_WE)
-    set(object "${CMAKE_CURRENT_BINARY_DIR}/${name}_${NORMA_OTHER_COMPILER}_${stem}.o")
+    set(object "${CMAKE_CURRENT_BINARY_DIR}/${name}.${NORMA_OTHER_COMPILER}.${stem}.o")
     add_custom_command(OUTPUT "${object}"
-      COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} "${NORMA_OTHER_CXX}" ${options} -MD -MT "${object}" -MF "${object}.d"
+      COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} "${NORMA_OTHER_CXX}" ${options} ${flags} -MD -MT "${object}" -MF "${object}.d"
         -c "${CMAKE_CURRENT_SOURCE_DIR}/${source}" -o "${object}"
       DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${source}" DEPFILE "${object}.d"
       COMMENT "Building ${source} of ${name} with ${NORMA_OTHER_CXX}" VERBATIM)
@@ -150,7 +163,8 @@ function(norma_flags_test name)
   endforeach()
   set(program "${CMAKE_CURRENT_BINARY_DIR}/${name}.${NORMA_OTHER_COMPILER}")
   add_custom_command(OUTPUT "${program}"
-    COMMAND "${NORMA_OTHER_CXX}" ${arg_FLAGS} ${objects} -o "${program}" DEPENDS ${objects} VERBATIM)
+    COMMAND "${NORMA_OTHER_CXX}" ${arg_FLAGS} ${objects} -o "${program}" DEPENDS ${objects}
+    COMMENT "Linking ${name} with ${NORMA_OTHER_CXX}" VERBATIM)
   add_custom_target(${name}_${NORMA_OTHER_COMPILER} ALL DEPENDS "${program}")
   add_test(NAME ${name}.${NORMA_OTHER_COMPILER} COMMAND "${program}")
   set_tests_properties(${name}.${NORMA_OTHER_COMPILER} PROPERTIES LABELS quick TIMEOUT 300)

@@ -165,13 +165,8 @@ void d_bad_row() {
   norma::kernels::softmax(masked.data(), 5);
   for (const float p : masked) CHECK(bits(p) == 0);
 
-  // Activations let NaN through. (ReLU does not: the compiler makes a maximum of it.)
-  const float x = from(nan_bits);
-  using namespace norma::activation;
-  CHECK(is_nan(GELU::value(x)));
-  CHECK(is_nan(GELUTanh::value(x)));
-  CHECK(is_nan(SiLU::value(x)));
-  CHECK(is_nan(QuickGELU::value(x)));
+  // The default activation lets NaN through.
+  CHECK(is_nan(norma::activation::GELU::value(from(nan_bits))));
 }
 
 struct Attention {
