@@ -40,6 +40,11 @@ void equals_serial(const Net& net, Shape s, Index width, const norma::Call& call
     int wrong = 0;
     for (int i = 0; i < repeats; ++i) wrong += !(run(net, weights, s, width, call, workspace) == serial);
     EXPECT_EQ(wrong, 0) << workers << " workers";
+    auto inference = net.inference_workspace(s, pool.executor());
+    const auto x = numbers(s.rows() * width, "x");
+    std::vector<float> y(x.size());
+    net.forward(weights, view(x, s, width), view(y, s, width), inference, call);
+    EXPECT_TRUE(same_bits(y, serial.y)) << workers << " workers, inference";
   }
 }
 
@@ -68,6 +73,27 @@ TEST(Executor, ManyRowsAndFewRows) {
   equals_serial(norma::Standalone(norma::LayerNorm<float>{}, 5), {1, 2051}, 5, {}, 5);
   equals_serial(Block<norma::PreLN>(kDims), {1, 2}, 24, {}, 5);
   equals_serial(Block<norma::PreLN>(kDims), {1, 0}, 24, {}, 2);
+}
+
+// The executor is asked, for no more tasks than it has workers.
+TEST(Executor, IsUsed) {
+  struct Counted {
+    Index runs = 0, most = 0;
+  } counted;
+  const norma::Executor executor{3,
+                                 [](void* context, Index count, void (*task)(void*, Index), void* data) {
+                                   auto& c = *static_cast<Counted*>(context);
+                                   ++c.runs;
+                                   c.most = std::max(c.most, count);
+                                   for (Index i = count; i-- > 0;) task(data, i);  // in any order
+                                 },
+                                 &counted};
+  const norma::Encoder<Block<norma::PreLN>> net(kDims, 2);
+  const auto weights = some_weights(net);
+  auto alone = net.workspace({3, 13}), split = net.workspace({3, 13}, executor);
+  EXPECT_TRUE(run(net, weights, {3, 13}, 24, {}, alone) == run(net, weights, {3, 13}, 24, {}, split));
+  EXPECT_GT(counted.runs, 20);
+  EXPECT_EQ(counted.most, 3);
 }
 
 // One pool serves several workspaces, one after another and from several threads.
