@@ -46,9 +46,12 @@ void check_memory(const Net& net, Index bodies, Shape shape, Index width) {
   using T = typename Net::T;
   const auto weights = perturbed(net);
   const auto x = noise<T>(shape.rows() * width, "x"), dy = noise<T>(shape.rows() * width, "dy");
+  // The kind of call that takes the most: with lengths, x is copied.
+  const std::vector<Index> lengths(static_cast<std::size_t>(shape.batch), shape.tokens);
+  const norma::Call call{.lengths = lengths};
   auto workspace = net.workspace(shape);
   const auto size = static_cast<std::size_t>(workspace.bytes());
-  const Result<T> wanted = run(net, weights, shape, x, dy, workspace);
+  const Result<T> wanted = run(net, weights, shape, x, dy, workspace, call);
   const auto usage = workspace.usage();
   EXPECT_EQ(usage.tape_bytes + usage.scratch_bytes, workspace.bytes()) << "planned and carved bytes differ";
 
@@ -60,7 +63,7 @@ void check_memory(const Net& net, Index bodies, Shape shape, Index width) {
   for (int k = 0; k < 2; ++k) {
     std::memset(workspace.data(), kFill[k], size);
     Result<T> r{std::vector<T>(x.size()), std::vector<T>(x.size()), {}};
-    net.forward(weights, tensor(x, shape), tensor(r.y, shape), workspace);
+    net.forward(weights, tensor(x, shape), tensor(r.y, shape), workspace, call);
     mark(forward_touches, 0, kFill[k]);
     // Backward may not read what forward left in scratch.
     std::memset(workspace.data() + usage.tape_bytes, kFill[1 - k], static_cast<std::size_t>(usage.scratch_bytes));
@@ -90,7 +93,7 @@ void check_memory(const Net& net, Index bodies, Shape shape, Index width) {
   std::vector<bool> touches(static_cast<std::size_t>(inference.bytes()));
   for (int k = 0; k < 2; ++k) {
     std::memset(inference.data(), kFill[k], touches.size());
-    EXPECT_TRUE(same_bits(forward(net, weights, shape, x, inference), wanted.y)) << "inference, fill " << k;
+    EXPECT_TRUE(same_bits(forward(net, weights, shape, x, inference, call), wanted.y)) << "inference, fill " << k;
     for (std::size_t i = 0; i < touches.size(); ++i)
       if (inference.data()[i] != std::byte(kFill[k])) touches[i] = true;
   }

@@ -107,8 +107,8 @@ class EncoderDecoder : public Network<EncoderDecoderCore<typename EB::BodyType, 
         }) {}
 
   /// y = decoder(target, encoder(source)). source: [batch, memory_tokens, width]; target, y: [batch, tokens, width].
-  /// `call` is the decoder's, causal whatever it says; its memory_lengths are the source's lengths; `source_call` holds the encoder's own masks.
-  /// \throws Error as Block does.
+  /// `call` is the decoder's, causal whatever it says; its memory_lengths are the source's lengths; `source_call` holds
+  /// the encoder's own masks. \throws Error as Block does.
   template <class S, class X, class Y>
   void forward(const Parameters<T>& weights, const S& source, const X& target, Y&& y, Workspace& workspace,
                Call call = {}, const Call& source_call = {}) const {
@@ -156,7 +156,7 @@ class EncoderDecoder : public Network<EncoderDecoderCore<typename EB::BodyType, 
     const bool same = d_in.matrix.data == d_out.matrix.data && d_in.matrix.stride == d_out.matrix.stride;
     if (!same && overlap(d_in.matrix, d_out.matrix)) fail("d_target overlaps dy in part");
     this->check_parameters("weights", weights);
-    this->check_parameters("gradients", gradients);
+    this->check_gradients_apart(weights, gradients);
     this->core().backward(weights.data(), d_out.matrix, d_from.matrix, d_in.matrix, gradients.data(), tape);
   }
 };

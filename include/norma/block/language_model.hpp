@@ -4,6 +4,7 @@
 
 #include <norma/block/sequence.hpp>
 #include <norma/sublayer/embedding.hpp>
+#include <norma/sublayer/linear.hpp>
 #include <norma/train/cross_entropy.hpp>
 
 #include <cstdint>
@@ -25,7 +26,8 @@ struct Vocabulary {
 /// The core of LanguageModel.
 template <class BodyType>
 class LanguageModelCore {
-  static_assert(!BodyType::kReads, "norma: a LanguageModel has no memory to read; make it of Blocks, not DecoderBlocks");
+  static_assert(!BodyType::kReads,
+                "norma: a LanguageModel has no memory to read; make it of Blocks, not DecoderBlocks");
 
   using Policy = typename BodyType::Policy;
   using Norm = typename BodyType::Norm;
@@ -131,8 +133,9 @@ class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
                 const Norm& norm = {})
       : Network<Core>([&](Layout& layout) { return Core(dims, layers, vocabulary, policy, norm, layout); }) {}
 
-  /// Mean cross-entropy in nats. tokens and targets have one shape; a target of -1 counts nothing. Causal, whatever the Call says.
-  /// \throws Error for ids outside the vocabulary, different shapes, foreign weights, a workspace that is too small.
+  /// Mean cross-entropy in nats. tokens and targets have one shape; a target of -1 counts nothing. Causal, whatever the
+  /// Call says. \throws Error for ids outside the vocabulary, different shapes, foreign weights, a workspace that is
+  /// too small.
   double forward(const Parameters<T>& weights, Tokens tokens, Tokens targets, Workspace& workspace,
                  const Call& call = {}) const {
     if (tokens.ids == nullptr && tokens.shape.rows() > 0) fail("tokens has no memory (null)");
@@ -151,7 +154,7 @@ class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
   void backward(const Parameters<T>& weights, Parameters<T>& gradients, Workspace& workspace) const {
     const auto& tape = this->tape(workspace, "backward");
     this->check_parameters("weights", weights);
-    this->check_parameters("gradients", gradients);
+    this->check_gradients_apart(weights, gradients);
     this->core().backward(weights.data(), gradients.data(), tape);
     this->spend(workspace);
   }

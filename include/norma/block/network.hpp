@@ -65,7 +65,7 @@ class Network {
     return *root;
   }
   /// Forward is done.
-  void end(Workspace& workspace) const { workspace.owner_ = layout_.get(); }
+  void end(Workspace& workspace) const { workspace.owner_ = layout_; }
   /// The tape is used up: a second backward needs another forward.
   void spend(Workspace& workspace) const { workspace.owner_ = nullptr; }
 
@@ -73,7 +73,7 @@ class Network {
   const typename Core::Tape& last(Workspace& workspace, const char* caller) const {
     if (workspace.owner_ == nullptr)
       fail(std::string(caller) + " without a forward before it: nothing is in this workspace");
-    if (workspace.owner_ != layout_.get())
+    if (workspace.owner_ != layout_)
       fail(std::string(caller) + ": the last forward in this workspace was another network's");
     return *std::launder(reinterpret_cast<const typename Core::Tape*>(workspace.memory_.data()));
   }
@@ -92,6 +92,12 @@ class Network {
     if (&given.layout() != layout_.get() && !(given.layout() == *layout_))
       fail(std::string(name) + " belongs to another network: " + std::to_string(given.count()) +
            " parameters, wanted " + std::to_string(layout_->count()));
+  }
+
+  /// The same for gradients, which are not the weights themselves.
+  void check_gradients_apart(const Parameters<T>& weights, const Parameters<T>& gradients) const {
+    check_parameters("gradients", gradients);
+    if (weights.data() == gradients.data() && weights.size() > 0) fail("gradients are the weights themselves");
   }
 
  private:

@@ -28,8 +28,8 @@ class Encoder : public Surface<Sequence<typename B::BodyType>> {
   }
 };
 
-/// An Encoder that is causal whatever the Call says: a token sees itself and earlier ones. Of DecoderBlocks, it reads the call's
-/// memory, too. For a bidirectional one, make an Encoder of the same blocks: its weights are the same.
+/// An Encoder that is causal whatever the Call says: a token sees itself and earlier ones. Of DecoderBlocks, it reads
+/// the call's memory, too. For a bidirectional one, make an Encoder of the same blocks: its weights are the same.
 template <class B>
 class Decoder : public Encoder<B> {
  public:

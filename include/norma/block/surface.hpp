@@ -59,7 +59,7 @@ class Surface : public Network<Core> {
     const bool same = d_in.matrix.data == d_out.matrix.data && d_in.matrix.stride == d_out.matrix.stride;
     if (!same && overlap(d_out.matrix, d_in.matrix)) fail("dx overlaps dy in part");
     this->check_parameters("weights", weights);
-    this->check_parameters("gradients", gradients);
+    this->check_gradients_apart(weights, gradients);
     this->core().backward(weights.data(), d_out.matrix, d_in.matrix, gradients.data(), tape);
   }
 

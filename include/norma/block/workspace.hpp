@@ -2,6 +2,8 @@
 // All memory of a pass, planned once for a largest shape and reused for every shape that fits.
 #pragma once
 
+#include <memory>
+
 #include <norma/core/plan.hpp>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
@@ -32,7 +34,7 @@ class Workspace {
   Mode mode_;
   Executor executor_;
   Usage usage_;
-  const void* owner_ = nullptr;  // the layout of the network whose tape is here; null when there is none
+  std::shared_ptr<const void> owner_;  // the layout of the network whose tape is here; null when there is none
   Pass pass_;
 };
 

@@ -8,7 +8,7 @@
 #include <new>
 #include <utility>
 
-namespace norma::inline v0_1 {
+namespace norma::inline v0_1::inline NORMA_TARGET {
 
 inline constexpr Index kAlignment = 64;  // a cache line, and the widest vector register
 
@@ -42,4 +42,4 @@ class Buffer {
   Index bytes_ = 0;
 };
 
-}  // namespace norma::inline v0_1
+}  // namespace norma::inline v0_1::inline NORMA_TARGET

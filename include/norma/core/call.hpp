@@ -9,7 +9,7 @@
 #include <span>
 #include <type_traits>
 
-namespace norma::inline v0_1 {
+namespace norma::inline v0_1::inline NORMA_TARGET {
 
 /// Values over [batch, heads, queries, keys], row-major. batch and heads may be 1: shared by all.
 template <class T>
@@ -143,4 +143,4 @@ void check_map(const char* name, const AttentionMap<T>& map, Index batch, Index 
          shape_text({batch, heads, queries, keys}) + ", or 1 for the first or second");
 }
 
-}  // namespace norma::inline v0_1
+}  // namespace norma::inline v0_1::inline NORMA_TARGET

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: MIT
-// Who runs the work of a pass: this thread alone, unless a workspace is given an executor. norma keeps no threads of its own.
+// Who runs the work of a pass: this thread alone, unless a workspace is given an executor. norma keeps no threads of
+// its own.
 #pragma once
 
 #include <norma/core/shape.hpp>
 
 #include <algorithm>
 
-namespace norma::inline v0_1 {
+namespace norma::inline v0_1::inline NORMA_TARGET {
 
-/// A number of workers and one function. run(context, count, task, data) calls task(data, i) once for every i in [0, count), on
-/// any threads, and returns when all are done. Work is cut by the number of workers, and results do not depend on it, to the last
-/// bit. Trivially copyable; the context outlives the workspaces that use it.
+/// A number of workers and one function. run(context, count, task, data) calls task(data, i) once for every i in [0,
+/// count), on any threads, and returns when all are done. Work is cut by the number of workers, and results do not
+/// depend on it, to the last bit. Trivially copyable; the context outlives the workspaces that use it.
 struct Executor {
   Index workers = 1;
-  void (*run)(void* context, Index count, void (*task)(void* data, Index i), void* data) = nullptr;  ///< null: this thread
+  void (*run)(void* context, Index count, void (*task)(void* data, Index i),
+              void* data) = nullptr;  ///< null: this thread
   void* context = nullptr;
 
-  /// Cuts [0, count) into one range per worker, each but the last a multiple of `granule`, and calls f(worker, begin, end) for
-  /// those that are not empty.
+  /// Cuts [0, count) into one range per worker, each but the last a multiple of `granule`, and calls f(worker, begin,
+  /// end) for those that are not empty.
   template <class F>
   void split(Index count, Index granule, const F& f) const {
     const Index pieces = (count + granule - 1) / granule, used = (std::min)(workers, pieces);
@@ -40,4 +42,4 @@ struct Executor {
   }
 };
 
-}  // namespace norma::inline v0_1
+}  // namespace norma::inline v0_1::inline NORMA_TARGET

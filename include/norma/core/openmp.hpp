@@ -9,15 +9,15 @@
 
 #include <norma/core/executor.hpp>
 
-namespace norma::inline v0_1 {
+namespace norma::inline v0_1::inline NORMA_TARGET {
 
 /// `workers` OpenMP threads; as many as OpenMP would use if zero.
 inline Executor openmp(int workers = 0) {
   const int count = workers > 0 ? workers : omp_get_max_threads();
   return {count, [](void*, Index n, void (*task)(void*, Index), void* data) {
-#pragma omp parallel for schedule(static, 1) num_threads(static_cast<int>(n))
+#pragma omp parallel for schedule(static, 1) num_threads(static_cast <int>(n))
             for (Index i = 0; i < n; ++i) task(data, i);
           }};
 }
 
-}  // namespace norma::inline v0_1
+}  // namespace norma::inline v0_1::inline NORMA_TARGET

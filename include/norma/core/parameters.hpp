@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace norma::inline v0_1 {
+namespace norma::inline v0_1::inline NORMA_TARGET {
 
 /// What a parameter is for. A bit each, so that a policy can name several: Kind::value | Kind::output.
 enum class Kind : unsigned {
@@ -269,4 +269,4 @@ class Parameters {
   Buffer buffer_;
 };
 
-}  // namespace norma::inline v0_1
+}  // namespace norma::inline v0_1::inline NORMA_TARGET

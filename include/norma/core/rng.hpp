@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace norma::inline v0_1 {
+namespace norma::inline v0_1::inline NORMA_TARGET {
 
 /// Philox 4x32 with 10 rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011, section 4.2).
 constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
@@ -68,4 +68,4 @@ class Rng {
   std::uint64_t seed_, stream_;
 };
 
-}  // namespace norma::inline v0_1
+}  // namespace norma::inline v0_1::inline NORMA_TARGET

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The standard headers that norma uses and that others' macros min and max would break, read without those macros. Every header
-// of norma includes another one before it includes any of the standard library's, and so comes here first (config.hpp).
+// The standard headers that norma uses and that others' macros min and max would break, read without those macros.
+// Every header of norma includes another one before it includes any of the standard library's, and so comes here first
+// (config.hpp).
 #pragma once
 
 #pragma push_macro("min")

@@ -8,7 +8,7 @@
 #include <string>
 #include <type_traits>
 
-namespace norma::inline v0_1 {
+namespace norma::inline v0_1::inline NORMA_TARGET {
 
 /// A caller's tensor as norma sees it: [batch, tokens, width], or [tokens, width] with batch 1. Accepted wherever an
 /// Eigen tensor is: TensorView<float>{{batch, tokens}, {pointer, batch * tokens, width}}.
@@ -146,4 +146,4 @@ bool overlap(const MatrixView<T>& a, const MatrixView<U>& b) {
   return apart < a.columns * kSize || stride - apart < b.columns * kSize;
 }
 
-}  // namespace norma::inline v0_1
+}  // namespace norma::inline v0_1::inline NORMA_TARGET

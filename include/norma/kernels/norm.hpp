@@ -97,7 +97,7 @@ namespace detail {
 
 template <Center C, class T>
 NORMA_COLD void norm_row_backward_scaled(const T* x, const T* dy, Factor<T> factor, T* dx, Write write, Index n,
-                                         double eps, double* dgamma, double* dbeta) {
+                                         double eps, double* sums) {
   const ScaledStatistics s = scaled_statistics<C>(x, n, eps);
   const auto h = [&](Index i) { return static_cast<double>(dy[i]) * factor.at(i); };
   const double count = static_cast<double>(n);
@@ -106,8 +106,10 @@ NORMA_COLD void norm_row_backward_scaled(const T* x, const T* dy, Factor<T> fact
   if constexpr (C == Center::none) mean_h = 0;
   for (Index i = 0; i < n; ++i) {
     const double u = s.normalized(x[i]), d = (h(i) - mean_h - u * mean_hn) * s.rstd * s.scale;
-    dgamma[i] += static_cast<double>(dy[i]) * u;
-    dbeta[i] += static_cast<double>(dy[i]);
+    if (sums != nullptr) {
+      sums[i] += static_cast<double>(dy[i]) * u;
+      sums[n + i] += static_cast<double>(dy[i]);
+    }
     dx[i] = write == Write::assign ? static_cast<T>(d) : static_cast<T>(static_cast<double>(dx[i]) + d);
   }
 }
@@ -115,7 +117,8 @@ NORMA_COLD void norm_row_backward_scaled(const T* x, const T* dy, Factor<T> fact
 }  // namespace detail
 
 /// dx (assigned or added) from dy, and dgamma, dbeta (added; null where absent). dx may be dy. Shapes as in forward;
-/// `eps` is forward's, for rows that are redone. `sums` is scratch of 2 x width columns: gamma's, then beta's.
+/// `eps` is forward's, for rows that are redone. `sums` is scratch of 2 x width columns, gamma's, then
+/// beta's; not used if both are absent.
 template <Center C, class T>
 void norm_backward(MatrixView<const T> x, MatrixView<const T> dy, const T* gamma, double eps,
                    SavedStatistics<const T> saved, MatrixView<T> dx, Write write, T* dgamma, T* dbeta,
@@ -123,7 +126,8 @@ void norm_backward(MatrixView<const T> x, MatrixView<const T> dy, const T* gamma
   using namespace simd;
   const Index n = x.columns;
   const detail::Factor<T> factor{gamma, unit_offset ? T(1) : T(0)};
-  sums.over_rows(executor, x.rows, [&](Index r, T* partial, double* total) {
+  // Parameter sums go to `partial`, those of a redone row to `total`; both null where no one asks for them.
+  const auto row = [&](Index r, T* partial, double* total) {
     const T *in = x.row(r), *grad = dy.row(r);
     T* out = dx.row(r);
     const Pack<T> rstd = broadcast(saved.rstd[r]);
@@ -148,16 +152,25 @@ void norm_backward(MatrixView<const T> x, MatrixView<const T> dy, const T* gamma
       const Pack<T> minus_mean_hn = broadcast(static_cast<T>(-s[1] / static_cast<double>(n)));
       for_each_pack<T>(n, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
         const Pack<T> u = load_n(i, k), g = load_up_to(grad + i, k);
-        T *dg = partial + i, *db = partial + n + i;
-        store_up_to(dg, fma(g, u, load_up_to(dg, k)), k);
-        store_up_to(db, load_up_to(db, k) + g, k);
+        if (partial != nullptr) {
+          T *dg = partial + i, *db = partial + n + i;
+          store_up_to(dg, fma(g, u, load_up_to(dg, k)), k);
+          store_up_to(db, load_up_to(db, k) + g, k);
+        }
         const Pack<T> d = fma(u, minus_mean_hn, fma(g, factor.load(i, k), minus_mean_h));
         store_up_to(out + i, write == Write::assign ? d * rstd : fma(d, rstd, load_up_to(out + i, k)), k);
       });
     } else {
-      detail::norm_row_backward_scaled<C>(in, grad, factor, out, write, n, eps, total, total + n);
+      detail::norm_row_backward_scaled<C>(in, grad, factor, out, write, n, eps, total);
     }
-  });
+  };
+  if (dgamma == nullptr && dbeta == nullptr) {
+    executor.split(x.rows, 1, [&](Index, Index begin, Index end) {
+      for (Index r = begin; r < end; ++r) row(r, nullptr, nullptr);
+    });
+    return;
+  }
+  sums.over_rows(executor, x.rows, row);
   if (dgamma != nullptr) sums.add_to(dgamma, 0, n);
   if (dbeta != nullptr) sums.add_to(dbeta, n, n);
 }

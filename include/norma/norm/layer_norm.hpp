@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
+
 #include <norma/core/module.hpp>
 #include <norma/kernels/norm.hpp>
 
@@ -17,7 +19,6 @@ struct LayerNorm {
   double eps = 1e-5;
   bool with_gamma = true, with_beta = true;
   Parameter gamma{}, beta{};
-  Index width = 0;
 
   struct Tape {
     MatrixView<T> hi, lo, rstd;
@@ -25,15 +26,14 @@ struct LayerNorm {
     Executor executor;
   };
 
-  void declare(Layout& layout, Index columns) {
-    width = columns;
+  void declare(Layout& layout, Index width) {
     if (with_gamma) gamma = layout.add("gamma", 1, width, Kind::norm, constant(1));
     if (with_beta) beta = layout.add("beta", 1, width, Kind::norm, constant(0));
   }
   Tape plan(Plan& p, const Pass& pass) const {
     const Index rows = pass.shape.rows();
     return {p.keep<T>(rows, 1), p.keep<T>(rows, 1), p.keep<T>(rows, 1),
-            kernels::ColumnSums<T>::plan(p, rows, 2 * width), p.executor()};
+            kernels::ColumnSums<T>::plan(p, rows, 2 * std::max(gamma.columns, beta.columns)), p.executor()};
   }
   void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& tape) const {
     kernels::norm_forward<kernels::Center::mean, T>(x, gamma.data_in(weights), beta.data_in(weights), eps, y,

@@ -17,7 +17,6 @@ struct RMSNorm {
   double eps = 1e-5;
   bool unit_offset = false, with_gamma = true;
   Parameter gamma{};
-  Index width = 0;
 
   struct Tape {
     MatrixView<T> rstd;
@@ -25,12 +24,11 @@ struct RMSNorm {
     Executor executor;
   };
 
-  void declare(Layout& layout, Index columns) {
-    width = columns;
+  void declare(Layout& layout, Index width) {
     if (with_gamma) gamma = layout.add("gamma", 1, width, Kind::norm, constant(unit_offset ? 0 : 1));
   }
   Tape plan(Plan& p, const Pass& pass) const {
-    return {p.keep<T>(pass.shape.rows(), 1), kernels::ColumnSums<T>::plan(p, pass.shape.rows(), 2 * width),
+    return {p.keep<T>(pass.shape.rows(), 1), kernels::ColumnSums<T>::plan(p, pass.shape.rows(), 2 * gamma.columns),
             p.executor()};
   }
   void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& tape) const {

@@ -78,16 +78,13 @@ struct When : Optional, detail::CommonScalar<M>, detail::PartsOf<M> {
   }
   template <class T, std::size_t Parts>
   void forward(const T* weights, const std::array<MatrixView<const T>, Parts>& s, MatrixView<T> y,
-               const Tape& tape) const
-    requires(detail::IsReader<M>)
-  {
+               const Tape& tape) const requires(detail::IsReader<M>) {
     module.forward(weights, s, y, tape);
   }
   template <class T, std::size_t Parts>
   void backward(const T* weights, const std::array<MatrixView<const T>, Parts>& s, MatrixView<const T> dy,
                 const std::array<MatrixView<T>, Parts>& ds, T* gradients, const Tape& tape) const
-    requires(detail::IsReader<M>)
-  {
+      requires(detail::IsReader<M>) {
     module.backward(weights, s, dy, ds, gradients, tape);
   }
 };
@@ -142,9 +139,7 @@ struct Either : Optional, detail::CommonScalar<A, B>, detail::PartsOf<A, B> {
   }
   template <class T, std::size_t Parts>
   void forward(const T* weights, const std::array<MatrixView<const T>, Parts>& s, MatrixView<T> y,
-               const Tape& tape) const
-    requires(kReads)
-  {
+               const Tape& tape) const requires(kReads) {
     if (condition)
       read(first, weights, s, y, tape.first);
     else
@@ -152,9 +147,7 @@ struct Either : Optional, detail::CommonScalar<A, B>, detail::PartsOf<A, B> {
   }
   template <class T, std::size_t Parts>
   void backward(const T* weights, const std::array<MatrixView<const T>, Parts>& s, MatrixView<const T> dy,
-                const std::array<MatrixView<T>, Parts>& ds, T* gradients, const Tape& tape) const
-    requires(kReads)
-  {
+                const std::array<MatrixView<T>, Parts>& ds, T* gradients, const Tape& tape) const requires(kReads) {
     if (condition)
       read_backward(first, weights, s, dy, ds, gradients, tape.first);
     else
@@ -222,9 +215,7 @@ struct Then : Optional, detail::CommonScalar<A, B>, detail::PartsOf<A> {
   }
   template <std::size_t Parts>
   void forward(const T* weights, const std::array<MatrixView<const T>, Parts>& s, MatrixView<T> y,
-               const Tape& tape) const
-    requires(kReads)
-  {
+               const Tape& tape) const requires(kReads) {
     if (!norma::active(second)) return first.forward(weights, s, y, tape.first);
     if (!norma::active(first)) return second.forward(weights, s[0], y, tape.second);
     first.forward(weights, s, tape.middle, tape.first);
@@ -232,9 +223,7 @@ struct Then : Optional, detail::CommonScalar<A, B>, detail::PartsOf<A> {
   }
   template <std::size_t Parts>
   void backward(const T* weights, const std::array<MatrixView<const T>, Parts>& s, MatrixView<const T> dy,
-                const std::array<MatrixView<T>, Parts>& ds, T* gradients, const Tape& tape) const
-    requires(kReads)
-  {
+                const std::array<MatrixView<T>, Parts>& ds, T* gradients, const Tape& tape) const requires(kReads) {
     if (!norma::active(second)) return first.backward(weights, s, dy, ds, gradients, tape.first);
     if (!norma::active(first)) return second.backward(weights, s[0], dy, ds[0], Write::add, gradients, tape.second);
     second.backward(weights, MatrixView<const T>(tape.middle), dy, tape.d_middle, Write::assign, gradients,

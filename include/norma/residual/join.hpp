@@ -21,16 +21,16 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 
 namespace detail {
 template <class J, int Parts, class T>
-concept JoinOf =
-    requires(const J& j, J& own, Layout& layout, const T* weights, T* gradients, const Stream<Parts, const T>& s,
-             const Stream<Parts, T>& ds, MatrixView<const T> w, MatrixView<T> dw) {
-      own.declare(layout, Index());
-      { J::writes(0) } -> std::same_as<bool>;
-      { J::needs_skip } -> std::convertible_to<bool>;
-      { J::needs_branch } -> std::convertible_to<bool>;
-      j.forward(weights, s, w, ds);
-      j.backward(weights, s, w, ds, dw, gradients);
-    };
+concept JoinOf = requires(const J& j, J& own, Layout& layout, const T* weights, T* gradients,
+                          const Stream<Parts, const T>& s, const Stream<Parts, T>& ds, MatrixView<const T> w,
+                          MatrixView<T> dw) {
+  own.declare(layout, Index());
+  { J::writes(0) } -> std::same_as<bool>;
+  { J::needs_skip } -> std::convertible_to<bool>;
+  { J::needs_branch } -> std::convertible_to<bool>;
+  j.forward(weights, s, w, ds);
+  j.backward(weights, s, w, ds, dw, gradients);
+};
 }  // namespace detail
 
 /// Joins a branch to a stream of several parts.

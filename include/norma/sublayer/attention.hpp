@@ -53,7 +53,7 @@ class MultiHeadAttention {
     typename OutputEntry::Tape output_entry;
   };
 
-  MultiHeadAttention(const Dimensions& dims, const Inner& entries)
+  explicit MultiHeadAttention(const Dimensions& dims, const Inner& entries = {})
       : heads_(dims.heads),
         kv_heads_(dims.kv_heads > 0 ? dims.kv_heads : dims.heads),
         head_dim_(checked_head_dim(dims)),

@@ -43,8 +43,8 @@ class FeedForward {
     typename HiddenEntry::Tape hidden_entry;
   };
 
-  FeedForward(const Dimensions& dims, const Inner& entries)
-      : hidden_(dims.hidden > 0 ? dims.hidden : 4 * dims.width),
+  explicit FeedForward(const Dimensions& dims, const Inner& entries = {})
+      : hidden_(checked_hidden(dims)),
         packed_(kGated && dims.packed_gate),
         bias_(dims.feed_forward_bias),
         up_(hidden_, Kind::up, bias_),
@@ -156,6 +156,10 @@ class FeedForward {
   }
 
  private:
+  static Index checked_hidden(const Dimensions& dims) {
+    if (dims.hidden < 0) fail("feed-forward: hidden is " + std::to_string(dims.hidden));
+    return dims.hidden > 0 ? dims.hidden : 4 * dims.width;
+  }
   void declare_packed(Layout& layout, Index width) {
     const RowGroups gate = RowGroups::all(hidden_), up{hidden_, hidden_, hidden_, hidden_};
     const Parameter weight = layout.add_fused(

@@ -119,8 +119,8 @@ class Trial {
     double error = 0, largest = 0;
     for (std::size_t i = 0; i < once.gradients.size(); ++i) {
       largest = (std::max)(largest, std::fabs(static_cast<double>(once.gradients[i])));
-      error = (std::max)(error,
-                       std::fabs(static_cast<double>(twice.gradients[i]) - 2 * static_cast<double>(once.gradients[i])));
+      error = (std::max)(
+          error, std::fabs(static_cast<double>(twice.gradients[i]) - 2 * static_cast<double>(once.gradients[i])));
     }
     expect(error <= 1e-4 * largest, "a second backward does not add the same parameter gradients again");
     Result in_place = start(shape);
