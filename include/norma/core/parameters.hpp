@@ -133,6 +133,7 @@ class Layout {
     block_ = prefix_;
     layer_ = layer;
   }
+  void begin_site() { site_ = prefix_; }
   void set_gain(Gain gain) { gain_ = gain; }
 
   Parameter add(std::string_view name, Index rows, Index columns, Kind kind, InitialValue initial = {}) {
@@ -151,7 +152,7 @@ class Layout {
   /// The first to ask in this scope makes the parameter, the others get the same one; their gradients add up.
   Parameter shared(Scope scope, std::string_view name, Index rows, Index columns, Kind kind,
                    InitialValue initial = {}) {
-    const std::string& level = scope == Scope::stack ? stack_ : scope == Scope::block ? block_ : prefix_;
+    const std::string& level = scope == Scope::stack ? stack_ : scope == Scope::block ? block_ : site_;
     const std::string full = level + std::string(name);
     for (const auto& entry : entries_)
       if (entry.name == full) {
@@ -200,7 +201,7 @@ class Layout {
   }
 
   std::vector<ParameterInfo> entries_;
-  std::string prefix_, stack_, block_;
+  std::string prefix_, stack_, block_, site_;
   Gain gain_;
   int layer_ = 1, layers_ = 1;
   Index size_ = 0, count_ = 0;

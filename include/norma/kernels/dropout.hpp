@@ -4,11 +4,20 @@
 // backward computes it again, and any number of threads computes the same.
 #pragma once
 
+#include <string>
+
+#include <norma/core/check.hpp>
 #include <norma/core/rng.hpp>
 #include <norma/core/view.hpp>
 #include <norma/kernels/simd.hpp>
 
 namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
+
+/// A rate that is one. \throws Error
+inline double checked_rate(double rate) {
+  if (!(rate >= 0 && rate <= 1)) fail("dropout rate " + std::to_string(rate) + ", wanted 0 to 1");
+  return rate;
+}
 
 /// Which elements stay. Rate 0: all, and nothing is drawn.
 struct Dropout {

@@ -52,10 +52,11 @@ class Site {
         out_(table.template get<slot::out>(None{})),
         f_(std::move(sublayer)),
         width_(width),
-        drop_rate_(checked_rate(rates.branch)),
-        path_rate_(checked_rate(rates.path) * rise(rates, depth)),
+        drop_rate_(kernels::checked_rate(rates.branch)),
+        path_rate_(kernels::checked_rate(rates.path) * rise(rates, depth)),
         drop_name_(layout.full_name("branch_dropout")),
         path_name_(layout.full_name("drop_path")) {
+    layout.begin_site();
     layout.set_gain(table.template get<slot::gain>(Gain{}));
     const auto declare = [&](const char* name, auto& module) {
       Layout::Level level(layout, name);
@@ -133,10 +134,6 @@ class Site {
   }
 
  private:
-  static double checked_rate(double rate) {
-    if (!(rate >= 0 && rate <= 1)) fail("dropout rate " + std::to_string(rate) + ", wanted 0 to 1");
-    return rate;
-  }
   /// Drop path may rise with depth, as in DeiT: from nothing in the first block to its full rate in the last.
   static double rise(const DropRates& rates, const Depth& depth) {
     if (!rates.path_rises) return 1;

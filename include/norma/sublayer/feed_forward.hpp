@@ -53,7 +53,7 @@ class FeedForward {
         up_entry_(entries.template get<slot::up>(None{})),
         gate_entry_(entries.template get<slot::gate>(None{})),
         hidden_entry_(entries.template get<slot::hidden>(None{})),
-        dropout_rate_(dims.dropout.hidden) {}
+        dropout_rate_(kernels::checked_rate(dims.dropout.hidden)) {}
 
   void declare(Layout& layout, Index width) {
     const auto declare = [&](const char* name, auto& module, Index w) {

@@ -21,7 +21,7 @@
 #endif
 #endif
 
-namespace norma::inline v0_1::testing {
+namespace norma::inline v0_1::inline NORMA_TARGET::testing {
 
 #if defined(NORMA_COUNTS_ALLOCATIONS)
 inline constexpr bool kCountsAllocations = true;
@@ -41,7 +41,7 @@ class AllocationCounter {
   long start_;
 };
 
-}  // namespace norma::inline v0_1::testing
+}  // namespace norma::inline v0_1::inline NORMA_TARGET::testing
 
 #if defined(NORMA_DEFINE_ALLOCATION_COUNTER) && defined(NORMA_COUNTS_ALLOCATIONS)
 // The definitions in the program come before the C library's; these names are the library's own entries.
