@@ -258,6 +258,8 @@ NORMA_INLINE bool is_finite(double a) {
   return (std::bit_cast<std::uint64_t>(a) & 0x7FF0000000000000u) != 0x7FF0000000000000u;
 }
 /// Likewise.
-NORMA_INLINE bool is_nan(double a) { return (std::bit_cast<std::uint64_t>(a) & 0x7FFFFFFFFFFFFFFFu) > 0x7FF0000000000000u; }
+NORMA_INLINE bool is_nan(double a) {
+  return (std::bit_cast<std::uint64_t>(a) & 0x7FFFFFFFFFFFFFFFu) > 0x7FF0000000000000u;
+}
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET::simd
