@@ -46,8 +46,8 @@ struct GELUTanh {
   static T derivative(T x) {
     const T e = std::exp(T(-2) * inner(x)), sigma = T(1) / (T(1) + e);
     const T slope = T(2) * T(0.79788456080286535588) * (T(1) + T(3 * 0.044715) * x * x);
-    const T bend =
-        sigma * (x > T(0) ? e * sigma : T(1) - sigma);  // 1 - sigma is e sigma, and one of them keeps its digits
+    // 1 - sigma is e sigma, and one of the two keeps its digits.
+    const T bend = sigma * (x > T(0) ? e * sigma : T(1) - sigma);
     return sigma + (bend == T(0) ? T(0) : x * bend * slope);
   }
 

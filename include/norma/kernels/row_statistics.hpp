@@ -75,8 +75,7 @@ NORMA_INLINE bool is_plain(T rstd) {
   return simd::is_finite(r) && r > kLowest && r <= 0x1p50;
 }
 
-/// The sum of f(i) over [begin, end), halves added to halves: double has no wider type to hide the error of a long sum
-/// in.
+/// The sum of f(i) over [begin, end), halves added to halves: double has no wider type for a long sum.
 template <class F>
 double pairwise_sum(Index begin, Index end, const F& f) {
   if (end - begin > 16) {
@@ -148,8 +147,8 @@ NORMA_INLINE RowStatistics<T> row_statistics(const T* x, Index n, double eps, bo
       lane[1] = fma(d, d, lane[1]);
     });
     const double c = s1 / count, mean_square = detail::clamp_negative(fma(-c, c, s2 / count)) + eps;
-    // Of a row of double whose spread is a few units in the last place, m may miss the mean by more than the spread,
-    // and double has no digits to spare for the difference of s2 / n and c^2.
+    // Where values of double differ by a few units in the last place, m may miss the mean by more than the spread, and
+    // double has no digits to spare for the difference of s2 / n and c^2.
     const bool close = sizeof(T) == 4 || c * c <= 16 * mean_square;
     good = close && is_finite(s1) && is_finite(s2) && mean_square >= detail::kSmallestMeanSquare;
     const T hi = static_cast<T>(static_cast<double>(m) + c);
