@@ -55,8 +55,8 @@ TYPED_TEST(Pair, GradientsOfBothSidesAndInputs) {
   std::vector<norma::testing::TensorReport> reports;
   weights.for_each_parameter([&](const ParameterInfo& parameter, auto map) {
     const auto size = static_cast<std::size_t>(map.size());
-    reports.push_back(norma::testing::check_tensor_gradient(parameter.name, {map.data(), size},
-                                                     {gradients.data() + parameter.at.offset, size}, loss, options));
+    reports.push_back(norma::testing::check_tensor_gradient(
+        parameter.name, {map.data(), size}, {gradients.data() + parameter.at.offset, size}, loss, options));
   });
   reports.push_back(norma::testing::check_tensor_gradient("source", data.source, data.d_source, loss, options));
   reports.push_back(norma::testing::check_tensor_gradient("target", data.target, data.d_target, loss, options));

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// The conformance suite passes what is right and names what is wrong.
+#include <norma/norma.hpp>
+#include <norma/testing/conformance.hpp>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace norma;
+
+std::string joined(const std::vector<std::string>& sentences) {
+  std::string all;
+  for (const auto& s : sentences) all += s + "\n";
+  return all;
+}
+const norma::testing::ConformanceOptions kSmall{
+    .dims = {.width = 9, .heads = 3, .hidden = 7}, .shape = {2, 3}, .layers = 2};
+
+TEST(Conformance, PassesTheLibrarysOwn) {
+  EXPECT_EQ(joined(norma::testing::check_policy(PreLN{}, kSmall)), "");
+  EXPECT_EQ(joined(norma::testing::check_policy(DeepNorm{}, kSmall)), "");
+}
+/// A join that forgets half of the skip's gradient.
+struct HalfTheSkip : Add {
+  template <class T>
+  void backward(const T*, const Stream<1, const T>&, MatrixView<const T>, const Stream<1, T>& ds, MatrixView<T> dw,
+                T*) const {
+    kernels::copy<T>(ds[0], dw);
+    kernels::scale<T>(ds[0], T(0.5), ds[0]);
+  }
+};
+struct Wrong {
+  auto slots(auto at) const { return place().pre(at.norm).join(HalfTheSkip{}).close(at.norm); }
+};
+/// A module that plans memory which it never writes.
+struct Wasteful : Scale {
+  struct Tape {
+    MatrixView<float> spare;
+  };
+  Tape plan(Plan& p, const Pass& pass) const { return {p.keep<float>(pass.shape.rows(), 64)}; }
+  template <class T>
+  void forward(const T* w, MatrixView<const T> x, MatrixView<T> y, const Tape&) const {
+    Scale::forward(w, x, y, {});
+  }
+  template <class T>
+  void backward(const T* w, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write, T* g,
+                const Tape&) const {
+    Scale::backward(w, x, dy, dx, write, g, {});
+  }
+};
+struct Waste {
+  auto slots(auto at) const { return place().pre(at.norm).post(Wasteful{}).close(at.norm); }
+};
+
+TEST(Conformance, NamesWhatIsWrong) {
+  const std::string wrong = joined(norma::testing::check_policy(Wrong{}, kSmall));
+  EXPECT_NE(wrong.find("attention.query.weight: gradient differs from central differences"), std::string::npos)
+      << wrong;
+  const std::string waste = joined(norma::testing::check_policy(Waste{}, kSmall));
+  EXPECT_NE(waste.find("memory is planned that is never written"), std::string::npos) << waste;
+  EXPECT_EQ(waste.find("gradient differs"), std::string::npos) << waste;
+}
+
+}  // namespace
