@@ -16,21 +16,21 @@ struct Of {
   }
 };
 template <class F>
-struct FeedForward : testing::Test {};
+struct FeedForwardLaws : testing::Test {};
 using Smooth = testing::Types<Of<norma::GELU>, Of<norma::GELUTanh>, Of<norma::SiLU>, Of<norma::SwiGLU>>;
-TYPED_TEST_SUITE(FeedForward, Smooth);
+TYPED_TEST_SUITE(FeedForwardLaws, Smooth);
 
-TYPED_TEST(FeedForward, FloatAgreesWithDouble) {
+TYPED_TEST(FeedForwardLaws, FloatAgreesWithDouble) {
   expect_float_agrees(TypeParam::template make<float>(12, 31), TypeParam::template make<double>(12, 31), 12, 12, 16);
   expect_float_agrees(TypeParam::template make<float>(21, 100), TypeParam::template make<double>(21, 100), 21, 21, 16);
 }
 
-TYPED_TEST(FeedForward, NoBatchMates) {
+TYPED_TEST(FeedForwardLaws, NoBatchMates) {
   expect_no_batch_mates(TypeParam::template make<float>(12, 31), 12, 12);
   expect_no_batch_mates(TypeParam::template make<double>(21, 300), 21, 21);
 }
 
-TYPED_TEST(FeedForward, HiddenIsFourTimesTheWidthUnlessSet) {
+TYPED_TEST(FeedForwardLaws, HiddenIsFourTimesTheWidthUnlessSet) {
   EXPECT_EQ(TypeParam::template make<float>(12, 0).layout().find("up.weight").at.rows, 48);
   EXPECT_EQ(TypeParam::template make<float>(12, 31).layout().find("down.weight").at.columns, 31);
 }
