@@ -50,6 +50,7 @@ TEST(Calls, FusedWeightsInterleavedRotaryMultiQuery) {
                   .heads = 4,
                   .hidden = 9,
                   .kv_heads = 1,
+                  .head_dim = 4,
                   .projections = Projections::fused_per_head,
                   .packed_gate = true,
                   .rotary = {.width = 2, .interleaved = true}};

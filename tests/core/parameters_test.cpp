@@ -85,7 +85,9 @@ TEST(Layout, SharedParametersAreFoundInTheirScope) {
     layout.begin_block(b);
     for (const char* name : {"attention", "feed_forward"}) {
       Layout::Level inner(layout, name);
+      layout.begin_site();
       site.push_back(layout.shared(Scope::site, "gate", 1, 1, Kind::scale).offset);
+      Layout::Level deeper(layout, "join");  // another slot of the same site
       EXPECT_EQ(layout.shared(Scope::site, "gate", 1, 1, Kind::scale).offset, site.back());
       block.push_back(layout.shared(Scope::block, "gate", 1, 1, Kind::scale).offset);
       stack.push_back(layout.shared(Scope::stack, "gate", 1, 4, Kind::scale).offset);
