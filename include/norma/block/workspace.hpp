@@ -3,7 +3,7 @@
 #pragma once
 
 #include <memory>
-
+#include <norma/core/call.hpp>
 #include <norma/core/plan.hpp>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
