@@ -111,7 +111,6 @@ TYPED_TEST(Softmax, NanIsNeverSwallowed) {
 
 TYPED_TEST(Softmax, RowMaximum) {
   using T = TypeParam;
-  EXPECT_EQ(row_maximum<T>(nullptr, 0), -this->kInfinity);
   for (Index n = 1; n <= 40; ++n)
     for (Index at = 0; at < n; ++at) {
       std::vector<T> s(static_cast<std::size_t>(n), T(-5));

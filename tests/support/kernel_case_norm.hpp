@@ -38,7 +38,7 @@ struct NormCall {
     const auto n = static_cast<std::size_t>(width);
     dgamma.resize(n), dbeta.resize(n);
     std::vector<T> partial(2 * n);
-    std::vector<double> total(2 * n);
+    std::vector<double> total(2 * n * static_cast<std::size_t>(rows() / 256 + 1));  // a row per block of 256
     norma::kernels::norm_backward<C, T>({x.data(), rows(), width}, {dx.data(), rows(), width}, optional(gamma), eps,
                                         {hi.data(), lo.data(), rstd.data()}, {dx.data(), rows(), width},
                                         norma::Write::assign, dgamma.data(), dbeta.data(),

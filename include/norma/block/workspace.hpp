@@ -2,9 +2,10 @@
 // All memory of a pass, planned once for a largest shape and reused for every shape that fits.
 #pragma once
 
-#include <memory>
 #include <norma/core/call.hpp>
 #include <norma/core/plan.hpp>
+
+#include <memory>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 

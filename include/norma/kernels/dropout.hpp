@@ -4,12 +4,12 @@
 // backward computes it again, and any number of threads computes the same.
 #pragma once
 
-#include <string>
-
 #include <norma/core/check.hpp>
 #include <norma/core/rng.hpp>
 #include <norma/core/view.hpp>
 #include <norma/kernels/simd.hpp>
+
+#include <string>
 
 namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
 

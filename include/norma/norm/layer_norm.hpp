@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
-
 #include <norma/core/module.hpp>
 #include <norma/kernels/norm.hpp>
+
+#include <algorithm>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
@@ -33,7 +33,7 @@ struct LayerNorm {
   Tape plan(Plan& p, const Pass& pass) const {
     const Index rows = pass.shape.rows();
     return {p.keep<T>(rows, 1), p.keep<T>(rows, 1), p.keep<T>(rows, 1),
-            kernels::ColumnSums<T>::plan(p, rows, 2 * std::max(gamma.columns, beta.columns)), p.executor()};
+            kernels::ColumnSums<T>::plan(p, rows, 2 * (std::max)(gamma.columns, beta.columns)), p.executor()};
   }
   void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& tape) const {
     kernels::norm_forward<kernels::Center::mean, T>(x, gamma.data_in(weights), beta.data_in(weights), eps, y,
