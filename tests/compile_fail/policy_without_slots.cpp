@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// error: [Cc]onstraint.*Block
+// error: norma: a policy has `auto slots.auto at. const`
 // What has no slots(at) is no policy.
 #include <norma/norma.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// error: [Cc]onstraint.*Block
+// error: norma: a policy has `auto slots.auto at. const`
 // slots(at) is const: a policy is a value.
 #include <norma/norma.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// error: [Cc]onstraint.*Block
+// error: norma: a policy has `auto slots.auto at. const`
 // slots(at) returns place() with its slots filled.
 #include <norma/norma.hpp>
 

@@ -17,7 +17,6 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 ///   Block<PreLN, float, RMSNorm, Attention, SwiGLU>           the same, spelled out
 template <class PolicyType, class T = float, template <class> class NormType = LayerNorm,
           template <class, class> class AttentionType = Attention, template <class, class> class FeedForwardType = GELU>
-requires Policy<PolicyType, NormType<T>>
 class Block : public Surface<Sequence<Body<PolicyType, NormType<T>, Use<Role::attention, AttentionType>,
                                            Use<Role::feed_forward, FeedForwardType>>>> {
  public:
@@ -35,7 +34,6 @@ class Block : public Surface<Sequence<Body<PolicyType, NormType<T>, Use<Role::at
 template <class PolicyType, class T = float, template <class> class NormType = LayerNorm,
           template <class, class> class AttentionType = Attention, template <class, class> class FeedForwardType = GELU,
           template <class, class> class CrossAttentionType = CrossAttention>
-requires Policy<PolicyType, NormType<T>>
 class DecoderBlock
     : public Surface<
           Sequence<Body<PolicyType, NormType<T>, Use<Role::attention, AttentionType>,

@@ -131,6 +131,10 @@ void join_parts(const std::array<MatrixView<T>, Parts>& ds) {
 /// as inside, or one if per_block().
 template <class PolicyType, class NormType, class... Uses>
 class Body {
+  // Not a constraint: the first error shall say what is missing.
+  static_assert(norma::Policy<PolicyType, NormType>,
+                "norma: a policy has `auto slots(auto at) const`, which returns a table made with place()");
+
  public:
   using Policy = PolicyType;
   using Norm = NormType;

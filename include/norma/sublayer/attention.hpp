@@ -206,8 +206,10 @@ class MultiHeadAttention {
 
  private:
   static Index checked_head_dim(const Dimensions& dims) {
+    if (dims.heads < 1) fail("attention: " + std::to_string(dims.heads) + " heads, wanted at least 1");
+    if (dims.kv_heads < 0) fail("attention: kv_heads is " + std::to_string(dims.kv_heads));
     const Index kv_heads = dims.kv_heads > 0 ? dims.kv_heads : dims.heads;
-    if (dims.heads <= 0 || dims.kv_heads < 0 || dims.heads % kv_heads != 0)
+    if (dims.heads % kv_heads != 0)
       fail("attention: " + std::to_string(kv_heads) + " key/value heads do not divide " + std::to_string(dims.heads) +
            " heads");
     if (dims.head_dim < 0) fail("attention: head_dim is " + std::to_string(dims.head_dim));
