@@ -95,6 +95,36 @@ TEST(Masks, NanInTheMemorysPadding) {
   EXPECT_EQ(dirty.y, clean.y);
   EXPECT_EQ(dirty.gradients, clean.gradients);
 }
+// Case I08: training without dropout, evaluation and inference are one computation, also where no sequence has a last
+// token; the output is as long as the input.
+TEST(Masks, EveryModeIsTheSameComputation) {
+  const Encoder<Block<PreLN>> net({.width = 12, .heads = 3, .hidden = 10}, 2);
+  const auto weights = moved(net);
+  const Shape shape{2, 7};
+  const std::vector<Index> lengths{6, 4};
+  bool keep[2 * 7 * 7];
+  for (int i = 0; i < 98; ++i) keep[i] = i % 7 < (i < 49 ? 6 : 4);
+  auto x = noise(14, 1);
+  const auto forward = [&](Workspace workspace, const Call& call) {
+    std::vector<float> y(x.size(), kNan);
+    const auto view = [&](std::vector<float>& v) { return TensorView<float>{shape, {v.data(), 14, 12}}; };
+    net.forward(weights, view(x), view(y), workspace, call);
+    return y;
+  };
+  const Call by_length{.lengths = lengths}, by_mask{.keep = {keep, 2, 1, 7, 7}};
+  const auto padded = forward(net.workspace(shape), by_length), masked = forward(net.workspace(shape), by_mask);
+  for (Call call : {by_length, by_mask}) {
+    const auto& right = call.lengths.empty() ? masked : padded;
+    EXPECT_EQ(forward(net.inference_workspace(shape), call), right);
+    call.training = true;
+    EXPECT_EQ(forward(net.workspace(shape), call), right);
+  }
+  for (std::size_t i = 0; i < padded.size(); ++i) {
+    const bool is_token = static_cast<Index>(i / 12 % 7) < lengths[i / 84];
+    EXPECT_EQ(padded[i], is_token ? masked[i] : 0.0f) << i;  // to the mask a padded query is a query
+    EXPECT_TRUE(std::isfinite(masked[i])) << i;
+  }
+}
 TEST(Masks, AlignmentsDifferWhereQueriesAndKeysDo) {
   kernels::AttentionProblem<float> p{1, 2, 4, 1, 1, 1, 1, true};
   EXPECT_EQ(p.visible(0, 0), 3);

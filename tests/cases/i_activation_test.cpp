@@ -66,4 +66,39 @@ TEST(CasesI, I04_SwiGLUGatesWithTheGate) {
   EXPECT_NEAR(y[0], 1.4621172, 2e-7);
 }
 
+// gate_up.weight is g0, g1, u0, u1. A file of g0, u0, g1, u1 is read with a step of two rows.
+TEST(CasesI, I04_RowsOfAPackedGate) {
+  const norma::Dimensions dims{.width = 2, .heads = 1, .hidden = 2, .feed_forward_bias = false};
+  auto packed_dims = dims;
+  packed_dims.packed_gate = true;
+  const norma::Standalone apart(norma::SwiGLU<float>(dims, {}), 2), packed(norma::SwiGLU<float>(packed_dims, {}), 2);
+  const auto forward = [](const auto& network, const norma::Parameters<float>& weights) {
+    std::vector<float> x{1, 2}, y(2);
+    auto workspace = network.workspace({1, 1});
+    network.forward(weights, TensorView<float>{{1, 1}, {x.data(), 1, 2}}, TensorView<float>{{1, 1}, {y.data(), 1, 2}},
+                    workspace);
+    return y;
+  };
+  using Rows = Eigen::Matrix<float, Eigen::Dynamic, 2, Eigen::RowMajor>;
+  Rows gate(2, 2), up(2, 2), halves(4, 2), alternating(4, 2);
+  gate << 1, -2, 0.5f, 3;
+  up << -1, 4, 2, 0.25f;
+  halves << gate, up;
+  alternating << gate.row(0), up.row(0), gate.row(1), up.row(1);
+
+  auto weights = apart.initialize(norma::Rng(1)), in_one = packed.initialize(norma::Rng(1));
+  weights["gate.weight"] = gate;
+  weights["up.weight"] = up;
+  const auto right = forward(apart, weights);
+  auto fused = in_one["gate_up.weight"];
+  fused = halves;
+  EXPECT_EQ(forward(packed, in_one), right);
+  fused = alternating;
+  EXPECT_NE(forward(packed, in_one), right) << "the orders differ";
+  for (const Index part : {0, 1})
+    fused.middleRows(2 * part, 2) =
+        Eigen::Map<const Rows, 0, Eigen::OuterStride<>>(alternating.row(part).data(), 2, 2, Eigen::OuterStride<>(4));
+  EXPECT_EQ(forward(packed, in_one), right);
+}
+
 }  // namespace

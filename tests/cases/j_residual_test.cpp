@@ -141,4 +141,32 @@ TEST(CasesJ, J07_OtherConstants) {
   expect_near(run(block, weights, {1, 2, 3, 4}).y, {second.y.begin(), second.y.end()}, 2e-6);
 }
 
+// Attention takes one input, and queries, keys and values are all projected from it: the norm runs once for the three.
+TEST(CasesJ, J08_QueryKeyAndValueAreNormedAlike) {
+  const norma::Block<norma::PreLN> block({.width = 4, .heads = 1, .hidden = 6});
+  auto weights = silent(block);
+  for (const char* name : {"query", "key", "value", "output"})
+    weights["attention." + std::string(name) + ".weight"].setIdentity();
+  std::vector<float> x{1, 2, 3, 4, 4, -1, 0, 2, -3, 5, 1, 1}, y(12);
+  const auto view = [](std::vector<float>& v) { return TensorView<float>{{1, 3}, {v.data(), 3, 4}}; };
+  auto workspace = block.workspace({1, 3});
+  block.forward(weights, view(x), view(y), workspace);
+  // With identities n W^T = n: y = x + softmax(n n^T / 2) n.
+  const LayerNormCall<> norm = LayerNormCall<>{4, x}.forward();
+  const auto n = [&](std::size_t row, std::size_t c) { return static_cast<double>(norm.y[4 * row + c]); };
+  for (std::size_t i = 0; i < 3; ++i) {
+    double p[3], sum = 0;
+    for (std::size_t j = 0; j < 3; ++j) {
+      double score = 0;
+      for (std::size_t c = 0; c < 4; ++c) score += n(i, c) * n(j, c) / 2;
+      sum += p[j] = std::exp(score);
+    }
+    for (std::size_t c = 0; c < 4; ++c)
+      EXPECT_NEAR(y[4 * i + c],
+                  static_cast<double>(x[4 * i + c]) + (p[0] * n(0, c) + p[1] * n(1, c) + p[2] * n(2, c)) / sum, 1e-6);
+  }
+  // A token alone sees itself: x + LN(x), with values that are not normed 2 x.
+  expect_near(run(block, weights, {1, 2, 3, 4}).y, {-0.341635, 1.552788, 3.447212, 5.341635}, 1e-6);
+}
+
 }  // namespace

@@ -138,8 +138,9 @@ class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
   /// too small.
   double forward(const Parameters<T>& weights, Tokens tokens, Tokens targets, Workspace& workspace,
                  const Call& call = {}) const {
-    if (tokens.ids == nullptr && tokens.shape.rows() > 0) fail("tokens has no memory (null)");
-    this->core().embedding().validate("tokens", tokens.ids, tokens.shape.rows());
+    const Index rows = tokens.shape.rows();
+    if (tokens.ids == nullptr && rows > 0) fail("tokens has no memory (null)");
+    this->core().embedding().validate("tokens", tokens.ids, rows);
     return run(weights, {tokens.ids, targets.ids, {}}, tokens.shape, targets, workspace, call);
   }
   /// The same for a stream that is embedded already: x [batch, tokens, width].
@@ -174,8 +175,9 @@ class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
     if (!(targets.shape == shape))
       fail("targets has shape " + shape_text({targets.shape.batch, targets.shape.tokens}) + ", wanted " +
            shape_text({shape.batch, shape.tokens}));
-    if (targets.ids == nullptr && shape.rows() > 0) fail("targets has no memory (null)");
-    check_targets(targets.ids, shape.rows(), this->core().vocabulary());
+    const Index rows = shape.rows();
+    if (targets.ids == nullptr && rows > 0) fail("targets has no memory (null)");
+    check_targets(targets.ids, rows, this->core().vocabulary());
     const double loss =
         this->core().forward(weights.data(), this->begin(workspace, {.shape = shape, .call = call}, arguments));
     this->end(workspace);
