@@ -228,9 +228,19 @@ TEST(ConstructionErrors, NameWhatIsWrong) {
       EXPECT_NE(message.find(part), std::string::npos) << "says: " << message << "\nwanted: " << part;
   };
   EXPECT_EQ(post({.width = 12, .heads = 3}), "");
-  says(post({.width = 12, .heads = 5}), {"5 heads", "width 12"});
-  says(post({.width = 12, .heads = 0}), {"0 heads"});
-  says(post({.width = 12, .heads = -3}), {"-3 heads"});
+  EXPECT_EQ(post({.width = 12, .heads = 5}), "attention: 5 heads do not divide width 12; set head_dim");
+  EXPECT_EQ(post({.width = 12, .heads = 0}), "attention: 0 heads, wanted at least 1");
+  EXPECT_EQ(post({.width = 12, .heads = -3}), "attention: -3 heads, wanted at least 1");
+  EXPECT_EQ(post({.width = 12, .heads = 0, .kv_heads = 2}), "attention: 0 heads, wanted at least 1");
+  EXPECT_EQ(post({.width = 12, .heads = 3, .kv_heads = 2}), "attention: 2 key/value heads do not divide 3 heads");
+  EXPECT_EQ(post({.width = 12, .heads = 3, .kv_heads = -1}), "attention: kv_heads is -1");
+  EXPECT_EQ(post({.width = 12, .heads = 3, .head_dim = -4}), "attention: head_dim is -4");
+  for (const auto& [rotary, head_dim] :
+       {std::pair<Index, Index>{3, 4}, {norma::Rotary::kWholeHead, 5}, {6, 4}, {-2, 4}})
+    EXPECT_EQ(post({.width = 12, .heads = 3, .head_dim = head_dim, .rotary = {.width = rotary}}),
+              "attention: rotary width " + std::to_string(rotary == norma::Rotary::kWholeHead ? head_dim : rotary) +
+                  ", wanted an even number up to head_dim " + std::to_string(head_dim));
+  EXPECT_EQ(post({.width = 12, .heads = 3, .hidden = -1}), "feed-forward: hidden is -1");
   says(post({.width = 0, .heads = 1}), {"width is 0"});
   says(post({.width = -12, .heads = 3}), {"width is -12"});
   says(post({.width = 12, .heads = 3}, {.layer = 0, .layers = 4}), {"layer 0 of 4"});
