@@ -4,6 +4,7 @@
 #define NORMA_DEFINE_ALLOCATION_COUNTER
 #include <norma/testing/allocation_counter.hpp>
 
+#include <cstdlib>
 #include <memory>
 
 #include <surface_helpers.hpp>
@@ -81,6 +82,9 @@ class Allocations : public testing::Test {
           forward(s, inference);
           EXPECT_EQ(counter.count(), 0) << executor.workers << " workers, " << s.batch << " x " << s.tokens;
         }
+      void* volatile p = std::malloc(64);
+      std::free(p);
+      EXPECT_GT(counter.count(), 0) << "the counter does not count";
     }
   }
 };
