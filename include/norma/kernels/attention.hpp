@@ -14,7 +14,7 @@
 #include <norma/core/call.hpp>
 #include <norma/core/executor.hpp>
 #include <norma/kernels/dropout.hpp>
-#include <norma/kernels/simd.hpp>
+#include <norma/kernels/simd_memory.hpp>
 #include <norma/kernels/softmax.hpp>
 
 #include <algorithm>

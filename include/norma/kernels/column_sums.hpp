@@ -3,7 +3,7 @@
 #pragma once
 
 #include <norma/core/plan.hpp>
-#include <norma/kernels/simd.hpp>
+#include <norma/kernels/simd_memory.hpp>
 
 #include <algorithm>
 
@@ -26,35 +26,40 @@ struct ColumnSums {
     return {partial.data, total.data, columns};
   }
 
-  /// For every row: add(row, partial sums in T, total in double); one of the two takes the row. Then the totals are in
-  /// [0].
+  /// For runs of up to kRows rows: add(first, last, partial sums in T, total in double); each row goes into one of the
+  /// two. Then the totals are in [0].
   template <class F>
   void over_rows(const Executor& executor, Index rows, const F& add) const {
     executor.split(rows, kBlock, [&](Index worker, Index begin, Index end) {
       T* const sums = partial + worker * columns;
       for (Index first = begin; first < end; first += kBlock) {
         double* const block = total + first / kBlock * columns;
-        std::fill_n(sums, columns, T(0));
         std::fill_n(block, columns, 0.0);
         const Index last = (std::min)(end, first + kBlock);
-        for (Index r = first; r < last; ++r) {
-          add(r, sums, block);
-          if ((r + 1 - first) % kRows == 0 || r + 1 == last)
-            for (Index i = 0; i < columns; ++i) {
-              block[i] += static_cast<double>(sums[i]);
-              sums[i] = T(0);
-            }
+        for (Index r = first; r < last; r += kRows) {
+          std::fill_n(sums, columns, T(0));
+          add(r, (std::min)(last, r + kRows), sums, block);
+          simd::add_to(block, sums, columns);
         }
       }
     });
     if (rows == 0) std::fill_n(total, columns, 0.0);
     for (Index step = 1; step < blocks(rows); step *= 2)
       for (Index b = 0; b + step < blocks(rows); b += 2 * step)
-        for (Index i = 0; i < columns; ++i) total[b * columns + i] += total[(b + step) * columns + i];
+        simd::add_to(total + b * columns, total + (b + step) * columns, columns);
   }
   /// gradient += sums of columns [first, first + count).
-  void add_to(T* gradient, Index first, Index count) const noexcept {
-    for (Index i = 0; i < count; ++i) gradient[i] += static_cast<T>(total[first + i]);
+  template <class P>
+  void add_to(P* gradient, Index first, Index count) const noexcept {
+    for (Index i = 0; i < count; ++i)
+      gradient[i] = static_cast<P>(static_cast<T>(gradient[i]) + static_cast<T>(total[first + i]));
+  }
+  /// gradient += the sum of them all.
+  template <class P>
+  void add_sum_to(P* gradient, Index first, Index count) const noexcept {
+    double sum = 0;
+    for (Index i = 0; i < count; ++i) sum += total[first + i];
+    *gradient = static_cast<P>(static_cast<T>(*gradient) + static_cast<T>(sum));
   }
 
  private:

@@ -7,7 +7,7 @@
 #include <norma/core/check.hpp>
 #include <norma/core/rng.hpp>
 #include <norma/core/view.hpp>
-#include <norma/kernels/simd.hpp>
+#include <norma/kernels/simd_memory.hpp>
 
 #include <string>
 

@@ -4,7 +4,7 @@
 
 #include <norma/core/view.hpp>
 #include <norma/kernels/column_sums.hpp>
-#include <norma/kernels/simd.hpp>
+#include <norma/kernels/simd_memory.hpp>
 
 namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
 
@@ -62,9 +62,9 @@ void broadcast_row(const T* row, MatrixView<T> y) noexcept {
 /// The sums of the columns of x, left in `sums`.
 template <class T>
 void column_sums(const Executor& executor, MatrixView<const T> x, const ColumnSums<T>& sums) noexcept {
-  sums.over_rows(executor, x.rows, [&](Index r, T* partial, double*) {
+  sums.over_rows(executor, x.rows, [&](Index first, Index last, T* partial, double*) {
     const MatrixView<T> to{partial, 1, x.columns};
-    add<T>(to, x.middle_rows(r, 1), to);
+    for (Index r = first; r < last; ++r) add<T>(to, x.middle_rows(r, 1), to);
   });
 }
 /// Sum over all elements of a b, rows in double.

@@ -12,7 +12,7 @@
 #include <norma/core/check.hpp>
 #include <norma/core/executor.hpp>
 #include <norma/core/view.hpp>
-#include <norma/kernels/simd.hpp>
+#include <norma/kernels/simd_memory.hpp>
 
 #include <algorithm>
 

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 // The statistics of one row: mean, and 1 / sqrt(variance + eps), by the corrected two-pass method (Chan, Golub and
-// LeVeque, "Algorithms for computing the sample variance", 1983, equation 1.7).
+// LeVeque, "Algorithms for computing the sample variance", 1983, equation 1.7), shifted by the mean of a quarter row.
 //
-//   m = round(sum x / n)                         first pass
-//   c = sum (x - m) / n                          second pass; what rounding m lost
+//   m = round(mean of the first quarter of x)    first pass
+//   c = sum (x - m) / n                          second pass
 //   variance = sum (x - m)^2 / n - c^2           biased
 //   mean = m + c, kept as hi = round(m + c) and lo = round(m + c - hi)
+//
+// Whatever the row holds, the mean of a quarter of it is within sqrt(3) standard deviations of its mean (Cauchy and
+// Schwarz), so that c^2 is at most three parts of four: the difference loses two bits, no more.
 //
 // Lanes of float add at most kFlush values before they go into a sum in double.
 #pragma once
 
-#include <norma/kernels/simd.hpp>
+#include <norma/kernels/simd_memory.hpp>
 
 #include <algorithm>
 #include <array>
@@ -49,7 +52,13 @@ NORMA_INLINE std::array<double, K> row_sums(Index n, F&& add) {
       NORMA_UNROLL
       for (Index a = 0; a < kAccumulators; ++a) add(i + a * kLanes, kLanes, lane[a]);
     }
-    for (Index a = 0; i < end; i += kLanes, ++a) add(i, (std::min)(kLanes, end - i), lane[a]);
+    NORMA_UNROLL
+    for (Index a = 0; a < kAccumulators - 1; ++a)
+      if (i + kLanes <= end) {
+        add(i, kLanes, lane[a]);
+        i += kLanes;
+      }
+    if (i < end) add(i, end - i, lane[kAccumulators - 1]);
     for (auto& a : lane)
       for (int k = 0; k < K; ++k) wide[k].add(a[k]);
   }
@@ -91,19 +100,17 @@ double pairwise_sum(Index begin, Index end, const F& f) {
 struct ScaledStatistics {
   double scale, hi, lo, rstd;  ///< normalised value: ((scale * x - hi) - lo) * rstd
   double unscaled_rstd() const { return scale * rstd; }
-  template <class T>
-  double normalized(T x) const {
-    return ((scale * static_cast<double>(x) - hi) - lo) * rstd;
-  }
+  double normalized(double x) const { return ((scale * x - hi) - lo) * rstd; }
 };
 
-template <Center C, class T>
-NORMA_COLD ScaledStatistics scaled_statistics(const T* x, Index n, double eps) {
+/// Of a row that has at(i): its element i in double.
+template <Center C, class Row>
+NORMA_COLD ScaledStatistics scaled_statistics(const Row& row, Index n, double eps) {
   double largest = std::sqrt(eps);
   bool finite = true;
   for (Index i = 0; i < n; ++i) {
-    finite = finite && simd::is_finite(static_cast<double>(x[i]));
-    largest = (std::max)(largest, std::fabs(static_cast<double>(x[i])));
+    finite = finite && simd::is_finite(row.at(i));
+    largest = (std::max)(largest, std::fabs(row.at(i)));
   }
   if (!finite) {  // NaN or infinity spoils its whole row, and says so; as bits, for -ffast-math
     const double nan = std::bit_cast<double>(std::uint64_t{0x7FF8000000000000});
@@ -113,7 +120,7 @@ NORMA_COLD ScaledStatistics scaled_statistics(const T* x, Index n, double eps) {
   const int exponent = largest > 0 ? std::clamp(std::ilogb(largest), -1000, 1000) : 0;
   ScaledStatistics s{std::ldexp(1.0, -exponent), 0, 0, 0};
   const double count = static_cast<double>(n);
-  const auto scaled = [&](Index i) { return s.scale * static_cast<double>(x[i]); };
+  const auto scaled = [&](Index i) { return s.scale * row.at(i); };
   if constexpr (C == Center::mean) {
     // Rounded mean, its correction, and then what is left of it: hi may differ from the first by more than the spread.
     const double m = pairwise_sum(0, n, scaled) / count;
@@ -131,18 +138,27 @@ NORMA_COLD ScaledStatistics scaled_statistics(const T* x, Index n, double eps) {
 
 }  // namespace detail
 
-/// Statistics of one row by the plain path. `good` tells whether they stand; else the row is for the scaled path.
-template <Center C, class T>
-NORMA_INLINE RowStatistics<T> row_statistics(const T* x, Index n, double eps, bool& good) {
+/// A value near the row's mean, to subtract before squaring: the rounded mean of its first quarter; nothing for RMSNorm.
+template <Center C, class T, class Row>
+NORMA_INLINE T row_shift(const Row& row, Index n) {
+  if constexpr (C == Center::none) return T(0);
+  constexpr Index kLanes = simd::kLanes<T>;
+  const Index quarter = (std::min)(n, ((n + 3) / 4 + kLanes - 1) / kLanes * kLanes);
+  const auto [sum] = detail::row_sums<T, 1>(
+      quarter, [&](Index i, Index k, simd::Pack<T>* lane) NORMA_INLINE_LAMBDA { lane[0] = lane[0] + row.load(i, k); });
+  return static_cast<T>(sum / static_cast<double>(quarter));
+}
+
+/// Statistics of one row by the plain path, from its row_shift m. `good` tells whether they stand; else the row is
+/// for the scaled path.
+template <Center C, class T, class Row>
+NORMA_INLINE RowStatistics<T> row_statistics(const Row& row, T m, Index n, double eps, bool& good) {
   using namespace simd;
   const double count = static_cast<double>(n);
   if constexpr (C == Center::mean) {
-    const auto [sum] = detail::row_sums<T, 1>(
-        n, [&](Index i, Index k, Pack<T>* lane) NORMA_INLINE_LAMBDA { lane[0] = lane[0] + load_up_to(x + i, k); });
-    const T m = static_cast<T>(sum / count);
     const Pack<T> mean = broadcast(m);
     const auto [s1, s2] = detail::row_sums<T, 2>(n, [&](Index i, Index k, Pack<T>* lane) NORMA_INLINE_LAMBDA {
-      const Pack<T> d = simd::keep(load_up_to(x + i, k, m) - mean);
+      const Pack<T> v = simd::keep(row.load(i, k) - mean), d = k == kLanes<T> ? v : first(v, k);
       lane[0] = lane[0] + d;
       lane[1] = fma(d, d, lane[1]);
     });
@@ -156,7 +172,7 @@ NORMA_INLINE RowStatistics<T> row_statistics(const T* x, Index n, double eps, bo
     return {hi, lo, static_cast<T>(1 / std::sqrt(mean_square))};
   } else {
     const auto [s2] = detail::row_sums<T, 1>(n, [&](Index i, Index k, Pack<T>* lane) NORMA_INLINE_LAMBDA {
-      const Pack<T> v = load_up_to(x + i, k);
+      const Pack<T> v = row.load(i, k);
       lane[0] = fma(v, v, lane[0]);
     });
     const double mean_square = s2 / count + eps;

@@ -3,7 +3,8 @@
 //
 // Built on the compiler's vector extensions: arithmetic, comparison, shuffles and conversion are the same source for
 // every instruction set, the compiler keeps optimising across them, and nothing but always-inlined functions exists at
-// link time. Intrinsics appear only where the extensions have no word: fused multiply-add, and masked memory.
+// link time. Intrinsics appear only where the extensions have no word: fused multiply-add here; masked memory, streaming
+// stores and half in simd_memory.hpp.
 //
 // Every product that is then added is written as fma(); so no compiler has anything left to contract on its own, and
 // the same expression gives the same bits wherever it is inlined.
@@ -19,6 +20,8 @@
 
 #if defined(NORMA_AVX512) || defined(NORMA_AVX2)
 #include <immintrin.h>
+#elif defined(NORMA_SSE2)
+#include <emmintrin.h>
 #elif defined(NORMA_NEON)
 #include <arm_neon.h>
 #endif
@@ -31,6 +34,8 @@ inline constexpr Index kBytes = 64;
 inline constexpr Index kBytes = 32;
 #elif defined(NORMA_SSE2) || defined(NORMA_NEON)
 inline constexpr Index kBytes = 16;
+#else
+inline constexpr Index kBytes = 8;
 #endif
 
 #if defined(NORMA_SCALAR)
@@ -142,47 +147,6 @@ NORMA_INLINE Pack<T> keep(Pack<T> a) {
   return a;
 }
 
-template <class T>
-NORMA_INLINE Pack<T> load(const T* p) {  // p need not be aligned
-  Pack<T> r;
-  std::memcpy(&r.v, p, sizeof(r.v));
-  return r;
-}
-template <class T>
-NORMA_INLINE void store(T* p, Pack<T> a) {
-  std::memcpy(p, &a.v, sizeof(a.v));
-}
-/// The first `count` lanes from memory, the others `fill`. Reads nothing beyond p[count - 1].
-template <class T>
-NORMA_INLINE Pack<T> load_first(const T* p, Index count, T fill = T(0)) {
-#if defined(NORMA_AVX512)
-  if constexpr (sizeof(T) == 4) {
-    const auto mask = static_cast<__mmask16>((1u << count) - 1);
-    return {(typename Pack<T>::Native)_mm512_mask_loadu_ps((__m512)broadcast(fill).v, mask, p)};
-  } else {
-    const auto mask = static_cast<__mmask8>((1u << count) - 1);
-    return {(typename Pack<T>::Native)_mm512_mask_loadu_pd((__m512d)broadcast(fill).v, mask, p)};
-  }
-#else
-  T lanes[static_cast<std::size_t>(kLanes<T>)];
-  for (Index i = 0; i < kLanes<T>; ++i) lanes[i] = i < count ? p[i] : fill;
-  return load(lanes);
-#endif
-}
-template <class T>
-NORMA_INLINE void store_first(T* p, Pack<T> a, Index count) {
-#if defined(NORMA_AVX512)
-  if constexpr (sizeof(T) == 4)
-    _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << count) - 1), (__m512)a.v);
-  else
-    _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1u << count) - 1), (__m512d)a.v);
-#else
-  T lanes[static_cast<std::size_t>(kLanes<T>)];
-  store(lanes, a);
-  for (Index i = 0; i < count; ++i) p[i] = lanes[i];
-#endif
-}
-
 #if !defined(NORMA_SCALAR)
 namespace detail {
 template <class T, Index Count>
@@ -216,31 +180,14 @@ NORMA_INLINE T reduce_add(Pack<T> a) {
 #endif
 }
 
-/// Calls body(i, count) over [0, n): full packs, then one part of a pack with count < kLanes.
-template <class T, class F>
-NORMA_INLINE void for_each_pack(Index n, F&& body) {
-  Index i = 0;
-  for (; i + kLanes<T> <= n; i += kLanes<T>) body(i, kLanes<T>);
-  if (i < n) body(i, n - i);
-}
-template <class T>
-NORMA_INLINE Pack<T> load_up_to(const T* p, Index count, T fill = T(0)) {
-  return count == kLanes<T> ? load(p) : load_first(p, count, fill);
-}
-template <class T>
-NORMA_INLINE void store_up_to(T* p, Pack<T> a, Index count) {
-  if (count == kLanes<T>)
-    store(p, a);
-  else
-    store_first(p, a, count);
-}
-
 /// A sum in double of lanes of T.
 template <class T>
 struct WideSum;
 template <>
 struct WideSum<double> {
   Pack<double> sum = zero<double>();
+  NORMA_INLINE void load(const double* p) { std::memcpy(&sum.v, p, sizeof(sum.v)); }
+  NORMA_INLINE void store(double* p) const { std::memcpy(p, &sum.v, sizeof(sum.v)); }
   NORMA_INLINE void add(Pack<double> a) { sum = sum + a; }
   NORMA_INLINE double total() const { return reduce_add(sum); }
 };
@@ -252,10 +199,24 @@ struct WideSum<float> {
   NORMA_INLINE double total() const { return sum; }
 #else
   Pack<double> low = zero<double>(), high = zero<double>();
+  NORMA_INLINE void load(const double* p) {
+    std::memcpy(&low.v, p, sizeof(low.v));
+    std::memcpy(&high.v, p + kLanes<double>, sizeof(high.v));
+  }
+  NORMA_INLINE void store(double* p) const {
+    std::memcpy(p, &low.v, sizeof(low.v));
+    std::memcpy(p + kLanes<double>, &high.v, sizeof(high.v));
+  }
   NORMA_INLINE void add(Pack<float> a) {
+#if defined(NORMA_AVX512)  // GCC 12 makes four instructions of what follows below
+    const auto v = (__m512)a.v;
+    low.v += (Pack<double>::Native)_mm512_cvtps_pd(_mm512_castps512_ps256(v));
+    high.v += (Pack<double>::Native)_mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1));
+#else
     constexpr auto kHalf = std::make_index_sequence<static_cast<std::size_t>(kLanes<double>)>();
     low.v += __builtin_convertvector((detail::part<float, 0>(a.v, kHalf)), Pack<double>::Native);
     high.v += __builtin_convertvector((detail::part<float, kLanes<double>>(a.v, kHalf)), Pack<double>::Native);
+#endif
   }
   NORMA_INLINE double total() const { return reduce_add(low + high); }
 #endif

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <norma/core/shape.hpp>
-#include <norma/kernels/simd.hpp>
+#include <norma/kernels/simd_memory.hpp>
 
 #include <cmath>
 #include <limits>

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+// What LayerNorm and RMSNorm do to rows, whatever the rows are: a matrix's, or the sums of a residual connection.
+//
+// S is how activations are stored, P how parameters are, Compute<S> what everything is computed in.
+#pragma once
+
+#include <norma/core/executor.hpp>
+#include <norma/core/view.hpp>
+#include <norma/kernels/column_sums.hpp>
+#include <norma/kernels/row_statistics.hpp>
+
+namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
+
+/// Statistics of all rows, one value per row. hi and lo are null for RMSNorm; all null: not saved, and backward finds
+/// them again.
+template <class T>
+struct SavedStatistics {
+  T* hi = nullptr;
+  T* lo = nullptr;
+  T* rstd = nullptr;
+};
+
+/// Outputs of more bytes bypass the caches: by the time someone reads the first rows again they would have left any
+/// core's share of them. Below, the next kernel still finds them there.
+inline constexpr Index kStreamBytes = Index(16) << 20;
+
+namespace detail {
+
+template <class S>
+bool exceeds_caches(MatrixView<S> y) {
+  return y.size() * static_cast<Index>(sizeof(S)) > kStreamBytes;
+}
+template <class S>
+NORMA_INLINE void store_or_stream(S* to, Pack<Compute<S>> a, Index k, bool streams) {
+  if (streams && k == simd::kLanesOf<S>)
+    simd::stream(to, a);
+  else
+    simd::store_up_to(to, a, k);
+}
+
+/// Whether a gradient bypasses the caches, and the elements of a row before the first address where it can. Its rows
+/// are written side by side, so all must have as many.
+struct Streaming {
+  bool on = false;
+  Index head = 0;
+};
+template <class S>
+Streaming streams(MatrixView<S> dx, MatrixView<const S> dy, Write write) {
+  const bool on = write == Write::assign && dx.data != dy.data && exceeds_caches(dx) &&
+                  dx.stride * static_cast<Index>(sizeof(S)) % simd::kBytes == 0;
+  return {on, on ? simd::elements_to_stream(dx.data) : 0};
+}
+
+/// A row of a matrix.
+template <class S>
+struct StoredRow {
+  const S* x;
+  NORMA_INLINE Pack<Compute<S>> load(Index i, Index k) const { return simd::load_up_to(x + i, k); }
+  NORMA_INLINE void store_sum(Index, Pack<Compute<S>>, Index, bool) const {}
+  NORMA_INLINE void prefetch(Index i) const { __builtin_prefetch(x + i); }
+  /// Element i in double.
+  double at(Index i) const { return static_cast<double>(x[i]); }
+  void store_sum_at(Index) const {}
+};
+
+/// Statistics of one row in registers.
+template <Center C, class T>
+struct Normalizer {
+  Pack<T> hi, minus_lo_rstd, rstd;
+  NORMA_INLINE explicit Normalizer(const RowStatistics<T>& s)
+      : hi(simd::broadcast(s.hi)), minus_lo_rstd(simd::broadcast(-s.lo * s.rstd)), rstd(simd::broadcast(s.rstd)) {}
+  NORMA_INLINE Pack<T> operator()(Pack<T> x) const {
+    // hi is subtracted first and alone: a constant row comes to zero exactly, and so to beta.
+    if constexpr (C == Center::mean)
+      return simd::fma(simd::keep(x - hi), rstd, minus_lo_rstd);
+    else
+      return x * rstd;
+  }
+};
+
+/// gamma and beta, where the two are known to be there, or not known: then any may be null, and offset is 1 with unit
+/// offset.
+enum class Given { gamma_and_beta, gamma, unknown };
+template <Given G, class T, class P>
+struct Affine {
+  const P* gamma;
+  const P* beta;
+  T offset;
+
+  NORMA_INLINE Pack<T> factor(Index i, Index k) const {
+    if constexpr (G != Given::unknown) return simd::load_up_to(gamma + i, k);
+    return gamma != nullptr ? simd::broadcast(offset) + simd::load_up_to(gamma + i, k) : simd::broadcast(T(1));
+  }
+  NORMA_INLINE Pack<T> apply(Pack<T> u, Index i, Index k) const {
+    if constexpr (G == Given::gamma_and_beta) return simd::fma(u, factor(i, k), simd::load_up_to(beta + i, k));
+    if constexpr (G == Given::gamma) return u * factor(i, k);
+    return simd::fma(u, factor(i, k), beta != nullptr ? simd::load_up_to(beta + i, k) : simd::zero<T>());
+  }
+  double factor_at(Index i) const {
+    return gamma != nullptr ? static_cast<double>(offset + static_cast<T>(gamma[i])) : 1.0;
+  }
+  double shift_at(Index i) const { return beta != nullptr ? static_cast<double>(beta[i]) : 0.0; }
+};
+/// f(affine), its kind told at compile time.
+template <class T, class P, class F>
+void with_affine(const P* gamma, const P* beta, bool unit_offset, const F& f) {
+  if (gamma == nullptr || unit_offset)
+    f(Affine<Given::unknown, T, P>{gamma, beta, unit_offset ? T(1) : T(0)});
+  else if (beta != nullptr)
+    f(Affine<Given::gamma_and_beta, T, P>{gamma, beta, T(0)});
+  else
+    f(Affine<Given::gamma, T, P>{gamma, beta, T(0)});
+}
+
+template <Center C, class T, class Row, class A, class S>
+NORMA_COLD RowStatistics<T> forward_scaled(const Row& row, const A& affine, S* y, Index n, double eps) {
+  const ScaledStatistics s = scaled_statistics<C>(row, n, eps);
+  for (Index i = 0; i < n; ++i) {
+    const double v = s.normalized(row.at(i)) * affine.factor_at(i) + affine.shift_at(i);
+    row.store_sum_at(i);
+    y[i] = static_cast<S>(v);
+  }
+  return {static_cast<T>(s.hi / s.scale), static_cast<T>(s.lo / s.scale), static_cast<T>(s.unscaled_rstd())};
+}
+
+/// y = norm(row_of(r)) for every row. Four rows are in flight: one is fetched, and the three before it are at their first
+/// pass, their second, and written. So nothing waits for memory, or for the statistics of its own row.
+template <Center C, class S, class P, class RowOf>
+void forward_rows(const RowOf& row_of, const P* gamma, const P* beta, bool unit_offset, double eps, MatrixView<S> y,
+                  SavedStatistics<Compute<S>> saved, const Executor& executor) noexcept {
+  using T = Compute<S>;
+  const Index n = y.columns;
+  const bool beyond_cache = exceeds_caches(y);
+  with_affine<T>(gamma, beta, unit_offset, [&](const auto affine) {
+    const auto write = [&](const auto& row, const auto& ahead, const RowStatistics<T>& s, S* out) NORMA_INLINE_LAMBDA {
+      const Normalizer<C, T> normalize(s);
+      const auto local = affine;
+      const auto at = [&](Index i, Index k, bool streams) NORMA_INLINE_LAMBDA {
+        ahead.prefetch(i);
+        const Pack<T> v = row.load(i, k), r = local.apply(normalize(v), i, k);
+        row.store_sum(i, v, k, streams);
+        store_or_stream(out + i, r, k, streams);
+      };
+      if (beyond_cache)
+        simd::for_each_pack_after<T>(simd::elements_to_stream(out), n,
+                                     [&](Index i, Index k) NORMA_INLINE_LAMBDA { at(i, k, true); });
+      else
+        simd::for_each_pack<T>(n, [&](Index i, Index k) NORMA_INLINE_LAMBDA { at(i, k, false); });
+    };
+    executor.split(y.rows, 1, [&](Index, Index begin, Index end) {
+      T shift{};
+      RowStatistics<T> s{}, next{};
+      bool good = true, next_good = true;
+      for (Index r = begin - 2; r < end; ++r) {
+        const T next_shift = r + 2 < end ? row_shift<C, T>(row_of(r + 2), n) : T(0);
+        if (r + 1 >= begin && r + 1 < end) next = row_statistics<C>(row_of(r + 1), shift, n, eps, next_good);
+        if (r >= begin) {
+          if (good)
+            write(row_of(r), row_of((std::min)(r + 3, end - 1)), s, y.row(r));
+          else
+            s = forward_scaled<C, T>(row_of(r), affine, y.row(r), n, eps);
+          if (C == Center::mean && saved.hi != nullptr) {
+            saved.hi[r] = s.hi;
+            saved.lo[r] = s.lo;
+          }
+          if (saved.rstd != nullptr) saved.rstd[r] = s.rstd;
+        }
+        shift = next_shift;
+        s = next;
+        good = next_good;
+      }
+      if (beyond_cache) simd::stream_fence();
+    });
+  });
+}
+
+/// Where the gradient of a matrix's row goes. d rstd is the gradient.
+template <class S>
+struct GradientRow {
+  S* dx;
+  Write write;
+
+  template <class T>
+  NORMA_INLINE void store(Pack<T> d, Pack<T> rstd, Index i, Index k, bool streams) const {
+    if (write == Write::add)
+      simd::store_up_to(dx + i, simd::fma(d, rstd, simd::load_up_to(dx + i, k)), k);
+    else
+      store_or_stream(dx + i, d * rstd, k, streams);
+  }
+  void store_at(Index i, double d) const {
+    dx[i] = static_cast<S>(write == Write::add ? static_cast<double>(dx[i]) + d : d);
+  }
+};
+
+/// How many rows backward writes side by side: for as many, the sums for gamma and beta stay in registers.
+inline constexpr int kRowsAtOnce = simd::kLanes<float> == 16 ? 4 : 2;
+
+template <Center C, class Row, class A, class S, class Output>
+NORMA_COLD void backward_scaled(const Row& row, const S* dy, const A& affine, const Output& output, Index n, double eps,
+                                double* sums) {
+  const ScaledStatistics s = scaled_statistics<C>(row, n, eps);
+  const auto h = [&](Index i) { return static_cast<double>(dy[i]) * affine.factor_at(i); };
+  const double count = static_cast<double>(n);
+  double mean_h = pairwise_sum(0, n, [&](Index i) { return h(i) / count; });
+  const double mean_hn = pairwise_sum(0, n, [&](Index i) { return h(i) * s.normalized(row.at(i)) / count; });
+  if constexpr (C == Center::none) mean_h = 0;
+  for (Index i = 0; i < n; ++i) {
+    const double u = s.normalized(row.at(i)), d = (h(i) - mean_h - u * mean_hn) * s.rstd * s.scale;
+    if (sums != nullptr) {
+      sums[i] += static_cast<double>(dy[i]) * u;
+      sums[n + i] += static_cast<double>(dy[i]);
+    }
+    output.store_at(i, d);
+  }
+}
+
+/// The gradient of every row goes to output_of(r, partial, total); the sums of gamma's and beta's gradients to columns
+/// [0, n) and [n, 2n) of `sums`, unless sums.columns is 0.
+template <Center C, class S, class P, class RowOf, class OutputOf>
+void backward_rows(const RowOf& row_of, MatrixView<const S> dy, const P* gamma, bool unit_offset, double eps,
+                   SavedStatistics<const Compute<S>> saved, const OutputOf& output_of, const Streaming& streaming,
+                   const ColumnSums<Compute<S>>& sums, const Executor& executor) noexcept {
+  using T = Compute<S>;
+  const Index n = dy.columns;
+  with_affine<T>(gamma, static_cast<const P*>(nullptr), unit_offset, [&](const auto affine) {
+    /// The means over row r; false sends it to the scaled path.
+    const auto means = [&](Index r, T* mean_h, T* mean_hn, RowStatistics<T>& s) {
+      const auto row = row_of(r);
+      const S* const grad = dy.row(r);
+      bool good = true;
+      if (saved.rstd == nullptr)
+        s = row_statistics<C>(row, row_shift<C, T>(row, n), n, eps, good);
+      else
+        s = {C == Center::mean ? saved.hi[r] : T(0), C == Center::mean ? saved.lo[r] : T(0), saved.rstd[r]};
+      if (!good || !is_plain(s.rstd)) return false;
+      const Normalizer<C, T> normalize(s);
+      const auto [sum_h, sum_hn] = row_sums<T, 2>(n, [&](Index i, Index k, Pack<T>* lane) NORMA_INLINE_LAMBDA {
+        const Pack<T> g = simd::load_up_to(grad + i, k), f = affine.factor(i, k);  // zero beyond the row
+        lane[0] = simd::fma(g, f, lane[0]);
+        lane[1] = simd::fma(g * f, normalize(row.load(i, k)), lane[1]);
+      });
+      *mean_h = C == Center::mean ? static_cast<T>(-sum_h / static_cast<double>(n)) : T(0);
+      *mean_hn = static_cast<T>(-sum_hn / static_cast<double>(n));
+      return simd::is_finite(sum_h) && simd::is_finite(sum_hn);
+    };
+    /// Rows [r, r + count), if none of them is for the scaled path.
+    const auto rows = [&]<int Count>(std::integral_constant<int, Count>, Index r, T* partial, double* total) {
+      T mean_h[Count], mean_hn[Count];
+      RowStatistics<T> s[Count];
+      for (int j = 0; j < Count; ++j)
+        if (!means(r + j, mean_h + j, mean_hn + j, s[j])) return false;
+      const auto write = [&](Index i, Index k, bool stream) NORMA_INLINE_LAMBDA {
+        const Pack<T> f = affine.factor(i, k);
+        Pack<T> dgamma = simd::zero<T>(), dbeta = simd::zero<T>();
+        if (partial != nullptr) {
+          dgamma = simd::load_up_to(partial + i, k);
+          dbeta = simd::load_up_to(partial + n + i, k);
+        }
+        NORMA_UNROLL
+        for (int j = 0; j < Count; ++j) {
+          const Normalizer<C, T> normalize(s[j]);
+          const Pack<T> u = normalize(row_of(r + j).load(i, k)), g = simd::load_up_to(dy.row(r + j) + i, k);
+          dgamma = simd::fma(g, u, dgamma);
+          dbeta = dbeta + g;
+          const Pack<T> d =
+              simd::fma(u, simd::broadcast(mean_hn[j]), simd::fma(g, f, simd::broadcast(mean_h[j])));
+          output_of(r + j, partial, total).store(d, normalize.rstd, i, k, stream);
+        }
+        if (partial != nullptr) {
+          simd::store_up_to(partial + i, dgamma, k);
+          simd::store_up_to(partial + n + i, dbeta, k);
+        }
+      };
+      if (streaming.on)
+        simd::for_each_pack_after<T>(streaming.head, n, [&](Index i, Index k) NORMA_INLINE_LAMBDA { write(i, k, true); });
+      else
+        simd::for_each_pack<T>(n, [&](Index i, Index k) NORMA_INLINE_LAMBDA { write(i, k, false); });
+      return true;
+    };
+    const auto run = [&](Index begin, Index end, T* partial, double* total) {
+      for (Index r = begin; r < end;) {
+        if (r + kRowsAtOnce <= end && rows(std::integral_constant<int, kRowsAtOnce>(), r, partial, total)) {
+          r += kRowsAtOnce;
+          continue;
+        }
+        if (!rows(std::integral_constant<int, 1>(), r, partial, total))
+          backward_scaled<C>(row_of(r), dy.row(r), affine, output_of(r, partial, total), n, eps, total);
+        ++r;
+      }
+      if (streaming.on) simd::stream_fence();
+    };
+    if (sums.columns == 0)
+      executor.split(dy.rows, 1, [&](Index, Index begin, Index end) { run(begin, end, nullptr, nullptr); });
+    else
+      sums.over_rows(executor, dy.rows, run);
+  });
+}
+
+}  // namespace detail
+
+}  // namespace norma::inline v0_1::inline NORMA_TARGET::kernels
