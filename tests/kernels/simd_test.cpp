@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <norma/kernels/simd.hpp>
+#include <norma/kernels/simd_memory.hpp>
 
 #include <gtest/gtest.h>
 
@@ -44,14 +44,14 @@ TYPED_TEST(Simd, PartOfAPack) {
     for (Index offset = 0; offset <= n; ++offset) {
       Guarded<T> from(1, count, offset), to(1, count, (offset + 3) % 16), wide(1, n);
       from.fill([](Index, Index i) { return -2.25 + static_cast<double>(i); });
-      const auto p = simd::load_first(from.data(), count, T(7));
+      const auto p = simd::first(simd::load_first(from.data(), count), count, T(7));
       for (Index i = 0; i < n; ++i) EXPECT_EQ(this->lane(p, i), i < count ? from(0, i) : T(7)) << count << " " << i;
       const auto q = simd::load_first(from.data(), count);
       for (Index i = count; i < n; ++i) EXPECT_EQ(bits(this->lane(q, i)), bits(T(0)));
       simd::store_first(to.data(), p, count);
       EXPECT_TRUE(same_bits(from.data(), to.data(), count));
       EXPECT_TRUE(to.intact()) << count;
-      const auto r = simd::load_up_to(from.data(), count, T(7));
+      const auto r = simd::first(simd::load_up_to(from.data(), count), count, T(7));
       EXPECT_EQ(this->lane(r, n - 1), count == n ? from(0, n - 1) : T(7));
       simd::store_up_to(to.data(), r, count);
       EXPECT_TRUE(to.intact()) << count;

@@ -28,6 +28,12 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 template <class M>
 inline constexpr bool kReadsMemory = false;
 
+/// Whether a norm takes the sum of a residual connection in one visit, in place of the matrix that the sum would be: it
+/// has forward_sum(weights, sum, s, y, tape), s the sum itself or null, and backward_sum(weights, sum, s, dy, dx, dw,
+/// gradients, tape), as LayerNorm does.
+template <class M>
+inline constexpr bool kNormsSums = false;
+
 /// Base of modules that may be absent at run time: they have active(). An absent module's output is its input's view.
 struct Optional {};
 

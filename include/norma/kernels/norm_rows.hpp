@@ -18,6 +18,8 @@ struct SavedStatistics {
   T* hi = nullptr;
   T* lo = nullptr;
   T* rstd = nullptr;
+
+  constexpr operator SavedStatistics<const T>() const requires(!std::is_const_v<T>) { return {hi, lo, rstd}; }
 };
 
 /// Outputs of more bytes bypass the caches: by the time someone reads the first rows again they would have left any
@@ -123,8 +125,8 @@ NORMA_COLD RowStatistics<T> forward_scaled(const Row& row, const A& affine, S* y
   return {static_cast<T>(s.hi / s.scale), static_cast<T>(s.lo / s.scale), static_cast<T>(s.unscaled_rstd())};
 }
 
-/// y = norm(row_of(r)) for every row. Four rows are in flight: one is fetched, and the three before it are at their first
-/// pass, their second, and written. So nothing waits for memory, or for the statistics of its own row.
+/// y = norm(row_of(r)) for every row. Four rows are in flight: one is fetched, and the three before it are at their
+/// first pass, their second, and written. So nothing waits for memory, or for the statistics of its own row.
 template <Center C, class S, class P, class RowOf>
 void forward_rows(const RowOf& row_of, const P* gamma, const P* beta, bool unit_offset, double eps, MatrixView<S> y,
                   SavedStatistics<Compute<S>> saved, const Executor& executor) noexcept {
@@ -262,8 +264,7 @@ void backward_rows(const RowOf& row_of, MatrixView<const S> dy, const P* gamma, 
           const Pack<T> u = normalize(row_of(r + j).load(i, k)), g = simd::load_up_to(dy.row(r + j) + i, k);
           dgamma = simd::fma(g, u, dgamma);
           dbeta = dbeta + g;
-          const Pack<T> d =
-              simd::fma(u, simd::broadcast(mean_hn[j]), simd::fma(g, f, simd::broadcast(mean_h[j])));
+          const Pack<T> d = simd::fma(u, simd::broadcast(mean_hn[j]), simd::fma(g, f, simd::broadcast(mean_h[j])));
           output_of(r + j, partial, total).store(d, normalize.rstd, i, k, stream);
         }
         if (partial != nullptr) {
@@ -272,7 +273,8 @@ void backward_rows(const RowOf& row_of, MatrixView<const S> dy, const P* gamma, 
         }
       };
       if (streaming.on)
-        simd::for_each_pack_after<T>(streaming.head, n, [&](Index i, Index k) NORMA_INLINE_LAMBDA { write(i, k, true); });
+        simd::for_each_pack_after<T>(streaming.head, n,
+                                     [&](Index i, Index k) NORMA_INLINE_LAMBDA { write(i, k, true); });
       else
         simd::for_each_pack<T>(n, [&](Index i, Index k) NORMA_INLINE_LAMBDA { write(i, k, false); });
       return true;

@@ -112,7 +112,7 @@ struct SumGradientRow {
 template <class S, class P>
 struct ChannelGradientRow : SumGradientRow<S, ChannelSummedRow<S, P>> {
   using T = Compute<S>;
-  T *dbias, *da, *dg;                           ///< partial sums
+  T *dbias, *da, *dg;                         ///< partial sums
   double *dbias_total, *da_total, *dg_total;  ///< for a row that is redone
 
   NORMA_INLINE void store(Pack<T> d, Pack<T> rstd, Index i, Index k, bool streams) const {
@@ -186,9 +186,8 @@ void residual_norm_forward(const Sum& sum, const P* gamma, const P* beta, double
                            const Executor& executor = {}) noexcept {
   const bool streams_too = detail::same_phase(s_out, y);
   detail::forward_rows<C, S, P>(
-      [&](Index r) NORMA_INLINE_LAMBDA {
-        return sum.row(r, s_out.data != nullptr ? s_out.row(r) : nullptr, streams_too);
-      },
+      [&](Index r)
+          NORMA_INLINE_LAMBDA { return sum.row(r, s_out.data != nullptr ? s_out.row(r) : nullptr, streams_too); },
       gamma, beta, unit_offset, eps, y, saved, executor);
 }
 
@@ -214,9 +213,10 @@ void residual_backward_rows(const Rows& rows, MatrixView<const S> dy, MatrixView
 
 }  // namespace detail
 
-/// dx (assigned or added), dw (assigned; null: not wanted) and dgamma, dbeta (added; null where absent) from dy and from
-/// ds, the gradient that arrives on the stream beside y, or null. rows: the sum that forward stored, or `sum` again where
-/// it stored none. dx may be dy or ds; dw neither of the two nor dx. `sums` is scratch of 2 x width columns.
+/// dx (assigned or added), dw (assigned; null: not wanted) and dgamma, dbeta (added; null where absent) from dy and
+/// from ds, the gradient that arrives on the stream beside y, or null. rows: the sum that forward stored, or `sum`
+/// again where it stored none. dx may be dy or ds; dw neither of the two nor dx. `sums` is scratch of 2 x width
+/// columns.
 template <Center C, class Rows, class S, class P>
 void residual_norm_backward(const ScaledSum<S>& sum, const Rows& rows, MatrixView<const S> dy, MatrixView<const S> ds,
                             const P* gamma, double eps, SavedStatistics<const Compute<S>> saved, MatrixView<S> dx,
@@ -245,10 +245,10 @@ struct ResidualGradients {
 /// Likewise for a ChannelSum. `sums` is scratch of 5 x width columns. dx, where it is assigned, must not be x or w.
 template <Center C, class Rows, class S, class P>
 void residual_norm_backward(const ChannelSum<S, P>& sum, const Rows& rows, MatrixView<const S> dy,
-                            MatrixView<const S> ds, const P* gamma, double eps,
-                            SavedStatistics<const Compute<S>> saved, MatrixView<S> dx, Write write, MatrixView<S> dw,
-                            const ResidualGradients<P>& gradients, const ColumnSums<Compute<S>>& sums,
-                            bool unit_offset = false, const Executor& executor = {}) noexcept {
+                            MatrixView<const S> ds, const P* gamma, double eps, SavedStatistics<const Compute<S>> saved,
+                            MatrixView<S> dx, Write write, MatrixView<S> dw, const ResidualGradients<P>& gradients,
+                            const ColumnSums<Compute<S>>& sums, bool unit_offset = false,
+                            const Executor& executor = {}) noexcept {
   const Index n = dy.columns;
   detail::residual_backward_rows<C, Rows, S, P>(
       rows, dy, ds, gamma, eps, saved, dx, write, dw,
@@ -256,15 +256,14 @@ void residual_norm_backward(const ChannelSum<S, P>& sum, const Rows& rows, Matri
         const auto at = [n](auto* sums_of, const P* gradient, Index part) NORMA_INLINE_LAMBDA {
           return sums_of != nullptr && gradient != nullptr ? sums_of + part * n : nullptr;
         };
-        return detail::ChannelGradientRow<S, P>{
-            {sum.row(r), ds.data != nullptr ? ds.row(r) : nullptr, dx.row(r),
-             dw.data != nullptr ? dw.row(r) : nullptr, write},
-            at(partial, gradients.bias, 2),
-            at(partial, gradients.a, 3),
-            at(partial, gradients.g, 4),
-            at(total, gradients.bias, 2),
-            at(total, gradients.a, 3),
-            at(total, gradients.g, 4)};
+        return detail::ChannelGradientRow<S, P>{{sum.row(r), ds.data != nullptr ? ds.row(r) : nullptr, dx.row(r),
+                                                 dw.data != nullptr ? dw.row(r) : nullptr, write},
+                                                at(partial, gradients.bias, 2),
+                                                at(partial, gradients.a, 3),
+                                                at(partial, gradients.g, 4),
+                                                at(total, gradients.bias, 2),
+                                                at(total, gradients.a, 3),
+                                                at(total, gradients.g, 4)};
       },
       unit_offset, sums, executor);
   if (gradients.gamma != nullptr) sums.add_to(gradients.gamma, 0, n);

@@ -138,7 +138,8 @@ NORMA_COLD ScaledStatistics scaled_statistics(const Row& row, Index n, double ep
 
 }  // namespace detail
 
-/// A value near the row's mean, to subtract before squaring: the rounded mean of its first quarter; nothing for RMSNorm.
+/// A value near the row's mean, to subtract before squaring: the rounded mean of its first quarter; nothing for
+/// RMSNorm.
 template <Center C, class T, class Row>
 NORMA_INLINE T row_shift(const Row& row, Index n) {
   if constexpr (C == Center::none) return T(0);

@@ -3,8 +3,8 @@
 //
 // Built on the compiler's vector extensions: arithmetic, comparison, shuffles and conversion are the same source for
 // every instruction set, the compiler keeps optimising across them, and nothing but always-inlined functions exists at
-// link time. Intrinsics appear only where the extensions have no word: fused multiply-add here; masked memory, streaming
-// stores and half in simd_memory.hpp.
+// link time. Intrinsics appear only where the extensions have no word: fused multiply-add here; masked memory,
+// streaming stores and half in simd_memory.hpp.
 //
 // Every product that is then added is written as fma(); so no compiler has anything left to contract on its own, and
 // the same expression gives the same bits wherever it is inlined.

@@ -3,6 +3,7 @@
 
 #include <norma/core/module.hpp>
 #include <norma/kernels/norm.hpp>
+#include <norma/kernels/residual_norm.hpp>
 
 #include <algorithm>
 
@@ -36,15 +37,32 @@ struct LayerNorm {
             kernels::ColumnSums<T>::plan(p, rows, 2 * (std::max)(gamma.columns, beta.columns)), p.executor()};
   }
   void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& tape) const {
-    kernels::norm_forward<kernels::Center::mean, T>(x, gamma.data_in(weights), beta.data_in(weights), eps, y,
-                                                    {tape.hi.data, tape.lo.data, tape.rstd.data}, false, tape.executor);
+    kernels::norm_forward<kCenter, T>(x, gamma.data_in(weights), beta.data_in(weights), eps, y, saved(tape), false,
+                                      tape.executor);
   }
   void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write,
                 T* gradients, const Tape& tape) const {
-    kernels::norm_backward<kernels::Center::mean, T>(
-        x, dy, gamma.data_in(weights), eps, {tape.hi.data, tape.lo.data, tape.rstd.data}, dx, write,
-        gamma.data_in(gradients), beta.data_in(gradients), tape.sums, false, tape.executor);
+    kernels::norm_backward<kCenter, T>(x, dy, gamma.data_in(weights), eps, saved(tape), dx, write,
+                                       gamma.data_in(gradients), beta.data_in(gradients), tape.sums, false,
+                                       tape.executor);
   }
+  void forward_sum(const T* weights, const kernels::ScaledSum<T>& sum, MatrixView<T> s, MatrixView<T> y,
+                   const Tape& tape) const {
+    kernels::residual_norm_forward<kCenter>(sum, gamma.data_in(weights), beta.data_in(weights), eps, s, y, saved(tape),
+                                            false, tape.executor);
+  }
+  void backward_sum(const T* weights, const kernels::ScaledSum<T>& sum, MatrixView<const T> s, MatrixView<const T> dy,
+                    MatrixView<T> dx, MatrixView<T> dw, T* gradients, const Tape& tape) const {
+    kernels::residual_norm_backward<kCenter>(sum, s, dy, {}, gamma.data_in(weights), eps, saved(tape), dx,
+                                             Write::assign, dw, gamma.data_in(gradients), beta.data_in(gradients),
+                                             tape.sums, false, tape.executor);
+  }
+
+ private:
+  static constexpr auto kCenter = kernels::Center::mean;
+  static kernels::SavedStatistics<T> saved(const Tape& tape) { return {tape.hi.data, tape.lo.data, tape.rstd.data}; }
 };
+template <class T>
+inline constexpr bool kNormsSums<LayerNorm<T>> = true;
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET

@@ -3,6 +3,7 @@
 
 #include <norma/core/module.hpp>
 #include <norma/kernels/norm.hpp>
+#include <norma/kernels/residual_norm.hpp>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
@@ -32,15 +33,31 @@ struct RMSNorm {
             p.executor()};
   }
   void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& tape) const {
-    kernels::norm_forward<kernels::Center::none, T>(x, gamma.data_in(weights), nullptr, eps, y,
-                                                    {nullptr, nullptr, tape.rstd.data}, unit_offset, tape.executor);
+    kernels::norm_forward<kCenter, T>(x, gamma.data_in(weights), nullptr, eps, y, saved(tape), unit_offset,
+                                      tape.executor);
   }
   void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write,
                 T* gradients, const Tape& tape) const {
-    kernels::norm_backward<kernels::Center::none, T>(
-        x, dy, gamma.data_in(weights), eps, {nullptr, nullptr, tape.rstd.data}, dx, write, gamma.data_in(gradients),
-        nullptr, tape.sums, unit_offset, tape.executor);
+    kernels::norm_backward<kCenter, T>(x, dy, gamma.data_in(weights), eps, saved(tape), dx, write,
+                                       gamma.data_in(gradients), nullptr, tape.sums, unit_offset, tape.executor);
   }
+  void forward_sum(const T* weights, const kernels::ScaledSum<T>& sum, MatrixView<T> s, MatrixView<T> y,
+                   const Tape& tape) const {
+    kernels::residual_norm_forward<kCenter>(sum, gamma.data_in(weights), static_cast<const T*>(nullptr), eps, s, y,
+                                            saved(tape), unit_offset, tape.executor);
+  }
+  void backward_sum(const T* weights, const kernels::ScaledSum<T>& sum, MatrixView<const T> s, MatrixView<const T> dy,
+                    MatrixView<T> dx, MatrixView<T> dw, T* gradients, const Tape& tape) const {
+    kernels::residual_norm_backward<kCenter>(sum, s, dy, {}, gamma.data_in(weights), eps, saved(tape), dx,
+                                             Write::assign, dw, gamma.data_in(gradients), static_cast<T*>(nullptr),
+                                             tape.sums, unit_offset, tape.executor);
+  }
+
+ private:
+  static constexpr auto kCenter = kernels::Center::none;
+  static kernels::SavedStatistics<T> saved(const Tape& tape) { return {nullptr, nullptr, tape.rstd.data}; }
 };
+template <class T>
+inline constexpr bool kNormsSums<RMSNorm<T>> = true;
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET

@@ -14,6 +14,7 @@
 
 #include <norma/core/module.hpp>
 #include <norma/kernels/elementwise.hpp>
+#include <norma/kernels/residual_norm.hpp>
 
 #include <concepts>
 
@@ -37,6 +38,11 @@ concept JoinOf = requires(const J& j, J& own, Layout& layout, const T* weights, 
 template <class J, int Parts>
 concept Join = detail::JoinOf<J, Parts, float> || detail::JoinOf<J, Parts, double>;
 
+/// Whether a join makes part 0 a kernels::ScaledSum of skip and branch, which sum(x, w) tells, and writes no other:
+/// then the norm after it may take both in one visit.
+template <class J>
+inline constexpr bool kIsScaledSum = false;
+
 /// x + w: the residual connection. Other parts of the stream pass through.
 struct Add {
   static constexpr bool needs_skip = false, needs_branch = false;
@@ -52,7 +58,13 @@ struct Add {
                 const std::array<MatrixView<T>, Parts>& ds, MatrixView<T> dw, T*) const {
     kernels::copy<T>(ds[0], dw);
   }
+  template <class T>
+  static kernels::ScaledSum<T> sum(MatrixView<const T> x, MatrixView<const T> w) {
+    return {x, w};
+  }
 };
+template <>
+inline constexpr bool kIsScaledSum<Add> = true;
 
 /// alpha x + w.
 struct ScaledSkip {
@@ -70,7 +82,13 @@ struct ScaledSkip {
     kernels::copy<T>(ds[0], dw);
     kernels::scale<T>(ds[0], static_cast<T>(alpha), ds[0]);
   }
+  template <class T>
+  kernels::ScaledSum<T> sum(MatrixView<const T> x, MatrixView<const T> w) const {
+    return {x, w, alpha};
+  }
 };
+template <>
+inline constexpr bool kIsScaledSum<ScaledSkip> = true;
 inline ScaledSkip scaled_skip(double alpha) { return {alpha}; }
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET

@@ -3,7 +3,8 @@
 //
 //   S1 = In(S)    u = Pre(S1)    v = F(u)    w = Drop(Post(v))    S2 = Join(S1, w)    S' = Out(S2)
 //
-// In and Out act on part 0. An empty slot costs nothing: its output is its input's view.
+// In and Out act on part 0. An empty slot costs nothing: its output is its input's view. Join and Out run as one kernel
+// where both can.
 #pragma once
 
 #include <norma/kernels/dropout.hpp>
@@ -25,6 +26,7 @@ class Site {
 
  public:
   static constexpr int kParts = Table::parts;
+  static constexpr bool kFused = kIsScaledSum<Joiner> && kNormsSums<Out>;
   static_assert(Joiner::writes(0) || (std::is_same_v<In, None> && std::is_same_v<Out, None>),
                 "norma: with in() or out(), which change part 0, the join writes part 0");
 
@@ -91,7 +93,10 @@ class Site {
     if (active(post_)) t.w = t.post_y = p.keep_if<T>(Joiner::needs_branch, rows, width_);
 
     t.joined = t.out_y = to;
-    if (active(out_)) t.joined[0] = p.keep_if<T>(Out::needs_x, rows, width_);
+    if (active(out_)) {
+      const bool unused = kFused && !p.training();
+      t.joined[0] = unused ? MatrixView<T>() : p.keep_if<T>(Out::needs_x, rows, width_);
+    }
     for (int i = 0; i < kParts; ++i) t.y[i] = Joiner::writes(i) ? MatrixView<const T>(to[i]) : t.s1[i];
 
     t.drop = dropout(pass.call, drop_rate_, drop_name_);
@@ -112,16 +117,25 @@ class Site {
     f_.forward(weights, t.u, t.v, t.f);
     if (active(post_)) post_.forward(weights, MatrixView<const T>(t.v), t.post_y, t.post);
     drop(t, t.w);
-    join_.forward(weights, t.s1, MatrixView<const T>(t.w), t.joined);
-    if (active(out_)) out_.forward(weights, MatrixView<const T>(t.joined[0]), t.out_y[0], t.out);
+    const MatrixView<const T> w = t.w;
+    if constexpr (kFused) {
+      out_.forward_sum(weights, join_.sum(t.s1[0], w), t.joined[0], t.out_y[0], t.out);
+    } else {
+      join_.forward(weights, t.s1, w, t.joined);
+      if (active(out_)) out_.forward(weights, MatrixView<const T>(t.joined[0]), t.out_y[0], t.out);
+    }
   }
 
   /// ds: gradient of the stream after the site, becomes that of the stream before it.
   void backward(const T* weights, const Stream<kParts, T>& ds, T* gradients, const Tape& t) const {
     const MatrixView<const T> dw = t.dw, du = t.du, ds0 = ds[0];
-    if (active(out_))
-      out_.backward(weights, MatrixView<const T>(t.joined[0]), ds0, ds[0], Write::assign, gradients, t.out);
-    join_.backward(weights, t.s1, MatrixView<const T>(t.w), ds, t.dw, gradients);
+    const MatrixView<const T> w = t.w, joined = t.joined[0];
+    if constexpr (kFused) {
+      out_.backward_sum(weights, join_.sum(t.s1[0], w), joined, ds0, ds[0], t.dw, gradients, t.out);
+    } else {
+      if (active(out_)) out_.backward(weights, joined, ds0, ds[0], Write::assign, gradients, t.out);
+      join_.backward(weights, t.s1, w, ds, t.dw, gradients);
+    }
     drop(t, t.dw);
     if (active(post_)) post_.backward(weights, MatrixView<const T>(t.v), dw, t.dw, Write::assign, gradients, t.post);
     if (active(pre_)) {
