@@ -54,6 +54,8 @@
 #define NORMA_INLINE inline __attribute__((always_inline))
 #define NORMA_INLINE_LAMBDA __attribute__((always_inline))
 #define NORMA_COLD __attribute__((noinline, cold))
+/// A loop over a row: the call costs nothing beside it, and one copy serves every caller.
+#define NORMA_OUT_OF_LINE __attribute__((noinline))
 
 /// Before a loop over registers: unroll it whole, or its accumulators live in memory.
 #if defined(__clang__)

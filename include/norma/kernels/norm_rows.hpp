@@ -105,13 +105,20 @@ struct Affine {
 };
 /// f(affine), its kind told at compile time.
 template <class T, class P, class F>
+void with_gamma(const P* gamma, bool unit_offset, const F& f) {
+  if (gamma == nullptr || unit_offset)
+    f(Affine<Given::unknown, T, P>{gamma, nullptr, unit_offset ? T(1) : T(0)});
+  else
+    f(Affine<Given::gamma, T, P>{gamma, nullptr, T(0)});
+}
+template <class T, class P, class F>
 void with_affine(const P* gamma, const P* beta, bool unit_offset, const F& f) {
   if (gamma == nullptr || unit_offset)
     f(Affine<Given::unknown, T, P>{gamma, beta, unit_offset ? T(1) : T(0)});
   else if (beta != nullptr)
     f(Affine<Given::gamma_and_beta, T, P>{gamma, beta, T(0)});
   else
-    f(Affine<Given::gamma, T, P>{gamma, beta, T(0)});
+    f(Affine<Given::gamma, T, P>{gamma, nullptr, T(0)});
 }
 
 template <Center C, class T, class Row, class A, class S>
@@ -216,6 +223,67 @@ NORMA_COLD void backward_scaled(const Row& row, const S* dy, const A& affine, co
   }
 }
 
+/// What backward needs of one row: its statistics, and d = h - mean(h) - n mean(h n).
+template <class T>
+struct RowGradient {
+  RowStatistics<T> statistics;
+  T minus_mean_h, minus_mean_hn;
+  bool good;  ///< else the row is for the scaled path
+};
+template <Center C, class T, class Row, class A, class S>
+NORMA_OUT_OF_LINE RowGradient<T> row_gradient(const Row& row, const RowStatistics<T>& statistics, const S* dy,
+                                              const A affine, Index n) {
+  const Normalizer<C, T> normalize(statistics);
+  const auto [sum_h, sum_hn] = row_sums<T, 2>(n, [&](Index i, Index k, Pack<T>* lane) NORMA_INLINE_LAMBDA {
+    const Pack<T> g = simd::load_up_to(dy + i, k), f = affine.factor(i, k);  // zero beyond the row
+    lane[0] = simd::fma(g, f, lane[0]);
+    lane[1] = simd::fma(g * f, normalize(row.load(i, k)), lane[1]);
+  });
+  const double count = static_cast<double>(n);
+  return {statistics, C == Center::mean ? static_cast<T>(-sum_h / count) : T(0), static_cast<T>(-sum_hn / count),
+          simd::is_finite(sum_h) && simd::is_finite(sum_hn)};
+}
+/// What forward did not save.
+template <Center C, class T, class Row>
+NORMA_COLD RowStatistics<T> found_again(const Row& row, Index n, double eps) {
+  bool good = true;
+  RowStatistics<T> s = row_statistics<C>(row, row_shift<C, T>(row, n), n, eps, good);
+  if (!good) s.rstd = T(0);
+  return s;
+}
+
+/// Rows [r, r + Count) of backward's second pass.
+template <Center C, int Count, class T, class Row, class Output, class A, class S>
+NORMA_INLINE void write_gradients(const Row (&row)[Count], const S* const (&dy)[Count],
+                                  const RowGradient<T> (&gradient)[Count], const Output (&output)[Count],
+                                  const A affine, Index n, T* partial, Streaming streaming) {
+  const auto write = [&](Index i, Index k, bool streams) NORMA_INLINE_LAMBDA {
+    const Pack<T> f = affine.factor(i, k);
+    Pack<T> dgamma = simd::zero<T>(), dbeta = simd::zero<T>();
+    if (partial != nullptr) {
+      dgamma = simd::load_up_to(partial + i, k);
+      dbeta = simd::load_up_to(partial + n + i, k);
+    }
+    NORMA_UNROLL
+    for (int j = 0; j < Count; ++j) {
+      const Normalizer<C, T> normalize(gradient[j].statistics);
+      const Pack<T> u = normalize(row[j].load(i, k)), g = simd::load_up_to(dy[j] + i, k);
+      dgamma = simd::fma(g, u, dgamma);
+      dbeta = dbeta + g;
+      const Pack<T> h = simd::fma(g, f, simd::broadcast(gradient[j].minus_mean_h));
+      output[j].store(simd::fma(u, simd::broadcast(gradient[j].minus_mean_hn), h), normalize.rstd, i, k, streams);
+    }
+    if (partial != nullptr) {
+      simd::store_up_to(partial + i, dgamma, k);
+      simd::store_up_to(partial + n + i, dbeta, k);
+    }
+  };
+  if (streaming.on)
+    simd::for_each_pack_after<T>(streaming.head, n, [&](Index i, Index k) NORMA_INLINE_LAMBDA { write(i, k, true); });
+  else
+    simd::for_each_pack<T>(n, [&](Index i, Index k) NORMA_INLINE_LAMBDA { write(i, k, false); });
+}
+
 /// The gradient of every row goes to output_of(r, partial, total); the sums of gamma's and beta's gradients to columns
 /// [0, n) and [n, 2n) of `sums`, unless sums.columns is 0.
 template <Center C, class S, class P, class RowOf, class OutputOf>
@@ -224,59 +292,28 @@ void backward_rows(const RowOf& row_of, MatrixView<const S> dy, const P* gamma, 
                    const ColumnSums<Compute<S>>& sums, const Executor& executor) noexcept {
   using T = Compute<S>;
   const Index n = dy.columns;
-  with_affine<T>(gamma, static_cast<const P*>(nullptr), unit_offset, [&](const auto affine) {
-    /// The means over row r; false sends it to the scaled path.
-    const auto means = [&](Index r, T* mean_h, T* mean_hn, RowStatistics<T>& s) {
-      const auto row = row_of(r);
-      const S* const grad = dy.row(r);
-      bool good = true;
-      if (saved.rstd == nullptr)
-        s = row_statistics<C>(row, row_shift<C, T>(row, n), n, eps, good);
-      else
-        s = {C == Center::mean ? saved.hi[r] : T(0), C == Center::mean ? saved.lo[r] : T(0), saved.rstd[r]};
-      if (!good || !is_plain(s.rstd)) return false;
-      const Normalizer<C, T> normalize(s);
-      const auto [sum_h, sum_hn] = row_sums<T, 2>(n, [&](Index i, Index k, Pack<T>* lane) NORMA_INLINE_LAMBDA {
-        const Pack<T> g = simd::load_up_to(grad + i, k), f = affine.factor(i, k);  // zero beyond the row
-        lane[0] = simd::fma(g, f, lane[0]);
-        lane[1] = simd::fma(g * f, normalize(row.load(i, k)), lane[1]);
-      });
-      *mean_h = C == Center::mean ? static_cast<T>(-sum_h / static_cast<double>(n)) : T(0);
-      *mean_hn = static_cast<T>(-sum_hn / static_cast<double>(n));
-      return simd::is_finite(sum_h) && simd::is_finite(sum_hn);
+  with_gamma<T>(gamma, unit_offset, [&](const auto affine) {
+    const auto statistics = [&](Index r) -> RowStatistics<T> {
+      if (saved.rstd == nullptr) return found_again<C, T>(row_of(r), n, eps);
+      return {C == Center::mean ? saved.hi[r] : T(0), C == Center::mean ? saved.lo[r] : T(0), saved.rstd[r]};
     };
-    /// Rows [r, r + count), if none of them is for the scaled path.
+    /// Rows [r, r + Count), if none of them is for the scaled path.
     const auto rows = [&]<int Count>(std::integral_constant<int, Count>, Index r, T* partial, double* total) {
-      T mean_h[Count], mean_hn[Count];
-      RowStatistics<T> s[Count];
-      for (int j = 0; j < Count; ++j)
-        if (!means(r + j, mean_h + j, mean_hn + j, s[j])) return false;
-      const auto write = [&](Index i, Index k, bool stream) NORMA_INLINE_LAMBDA {
-        const Pack<T> f = affine.factor(i, k);
-        Pack<T> dgamma = simd::zero<T>(), dbeta = simd::zero<T>();
-        if (partial != nullptr) {
-          dgamma = simd::load_up_to(partial + i, k);
-          dbeta = simd::load_up_to(partial + n + i, k);
-        }
-        NORMA_UNROLL
-        for (int j = 0; j < Count; ++j) {
-          const Normalizer<C, T> normalize(s[j]);
-          const Pack<T> u = normalize(row_of(r + j).load(i, k)), g = simd::load_up_to(dy.row(r + j) + i, k);
-          dgamma = simd::fma(g, u, dgamma);
-          dbeta = dbeta + g;
-          const Pack<T> d = simd::fma(u, simd::broadcast(mean_hn[j]), simd::fma(g, f, simd::broadcast(mean_h[j])));
-          output_of(r + j, partial, total).store(d, normalize.rstd, i, k, stream);
-        }
-        if (partial != nullptr) {
-          simd::store_up_to(partial + i, dgamma, k);
-          simd::store_up_to(partial + n + i, dbeta, k);
-        }
-      };
-      if (streaming.on)
-        simd::for_each_pack_after<T>(streaming.head, n,
-                                     [&](Index i, Index k) NORMA_INLINE_LAMBDA { write(i, k, true); });
-      else
-        simd::for_each_pack<T>(n, [&](Index i, Index k) NORMA_INLINE_LAMBDA { write(i, k, false); });
+      decltype(row_of(r)) row[Count];
+      const S* grad[Count];
+      RowGradient<T> gradient[Count];
+      decltype(output_of(r, partial, total)) output[Count];
+      NORMA_UNROLL
+      for (int j = 0; j < Count; ++j) {
+        row[j] = row_of(r + j);
+        grad[j] = dy.row(r + j);
+        output[j] = output_of(r + j, partial, total);
+        const RowStatistics<T> s = statistics(r + j);
+        if (!is_plain(s.rstd)) return false;
+        gradient[j] = row_gradient<C, T>(row[j], s, grad[j], affine, n);
+        if (!gradient[j].good) return false;
+      }
+      write_gradients<C, Count, T>(row, grad, gradient, output, affine, n, partial, streaming);
       return true;
     };
     const auto run = [&](Index begin, Index end, T* partial, double* total) {
