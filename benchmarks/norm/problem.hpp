@@ -118,6 +118,7 @@ struct Implementation {
   Call (*f32)(const Operation&, const Buffers<float>&);
   Call (*f64)(const Operation&, const Buffers<double>&);
   Call (*bf16)(const Operation&, const Buffers<bfloat16>&);
+  bool bf16_sums_in_bf16 = false;  ///< its gradients of gamma and beta are too inexact to be checked
 };
 
 // Each appends its implementations, and its lines for the header: version, threads, or why it is absent.

@@ -120,10 +120,10 @@ Call call(const Operation& operation, const Buffers<T>& b) {
 
 void add_torch(std::vector<Implementation>& implementations, std::string& header) {
   at::set_num_threads(1);
-  implementations.push_back(
-      {"torch", [](const Operation&) { return true; }, call<float>, call<double>, call<bfloat16>});
+  implementations.push_back({"torch", [](const Operation&) { return true; }, call<float>, call<double>, call<bfloat16>,
+                             /*bf16_sums_in_bf16=*/true});
   header += "torch: " TORCH_VERSION ", " + at::get_cpu_capability() + ", " + std::to_string(at::get_num_threads()) +
-            " thread\n";
+            " thread; bf16 gradients of gamma and beta are summed in bf16, too inexact to be checked\n";
 }
 
 }  // namespace norm_benchmark
