@@ -6,6 +6,9 @@
 #include <norma/kernels/column_sums.hpp>
 #include <norma/kernels/elementwise.hpp>
 #include <norma/kernels/norm.hpp>
+#if __has_include(<norma/kernels/residual_norm.hpp>)
+#include <norma/kernels/residual_norm.hpp>
+#endif
 
 #include "arena.hpp"
 #include "problem.hpp"
@@ -77,12 +80,37 @@ void norma_add(const Buffers<T>& b, const T* p, const T* q, T* to) {
   kernels::add<T>(view(p, b.extent), view(q, b.extent), view(to, b.extent));
 }
 
-/// Whether the norm of a sum has kernels of its own; then the two functions below call them.
+#if __has_include(<norma/kernels/residual_norm.hpp>)
+/// Whether the norm of a sum has kernels of its own.
+inline constexpr bool kNormaFused = true;
+
+/// y = norm(x + w); the sum goes to s, or nowhere.
+template <Center C, class T>
+void norma_residual_forward(const Buffers<T>& b, bool stored, const NormaScratch<T>& scratch) {
+  using P = Parameter<T>;
+  const kernels::ResidualSum<T, P> sum{.x = view(b.x, b.extent), .w = view(b.w, b.extent)};
+  kernels::residual_norm_forward<C, T, P>(sum, b.gamma, C == Center::mean ? b.beta : nullptr, kEps,
+                                          stored ? view(b.s, b.extent) : MatrixView<T>{}, view(b.y, b.extent),
+                                          scratch.saved());
+}
+
+/// dx, which is dw as well, from the stored sum.
+template <Center C, class T>
+void norma_residual_backward(const Buffers<T>& b, const NormaScratch<T>& scratch) {
+  using P = Parameter<T>;
+  const kernels::ResidualSum<T, P> sum{.x = view(b.x, b.extent), .w = view(b.w, b.extent)};
+  kernels::residual_norm_backward<C, T, P>(
+      sum, view(b.input, b.extent), view(b.dy, b.extent), view(b.ds, b.extent), b.gamma, kEps, scratch.read(),
+      view(b.dx, b.extent), norma::Write::assign, MatrixView<T>{},
+      kernels::ResidualGradients<P>{.gamma = b.dgamma, .beta = C == Center::mean ? b.dbeta : nullptr}, scratch.sums());
+}
+#else
 inline constexpr bool kNormaFused = false;
 
 template <Center C, class T>
-void norma_residual_forward(const Buffers<T>&, bool /*stored*/, const NormaScratch<T>&) {}
+void norma_residual_forward(const Buffers<T>&, bool, const NormaScratch<T>&) {}
 template <Center C, class T>
 void norma_residual_backward(const Buffers<T>&, const NormaScratch<T>&) {}
+#endif
 
 }  // namespace norm_benchmark

@@ -17,7 +17,21 @@ import sys
 
 FORWARD, BACKWARD = "forward", "backward"
 KINDS = ("layer_norm", "rms_norm", "residual_layer_norm", "residual_rms_norm")
+# Interleaved rows come in any order; these are the tables'.
+SHAPES = ("8x768", "64x768", "257x769", "512x768", "2048x1024", "1024x4096", "65536x768", "16384x4096", "1000x1")
+IMPLS = ("eigen", "unfused", "onednn", "onednn_openmp", "torch")
+TYPES = ("f32", "f64", "bf16")
 LARGE = 64 * 2**20
+
+
+def place(order, value):
+    return order.index(value) if value in order else len(order)
+
+
+def sort_key(key):
+    op, impl, dtype, shape = key
+    kind = next((k for k in KINDS if op.startswith(k)), op)
+    return (place(TYPES, dtype), place(KINDS, kind), BACKWARD in op, op, place(SHAPES, shape), place(IMPLS, impl), impl)
 
 
 def read(paths, clock):
@@ -40,11 +54,10 @@ def read(paths, clock):
 
 class Results:
     def __init__(self, rows):
-        self.rows = {tuple(name.split("/")): value for name, value in rows.items()}
-        self.impls = []
-        for _, impl, _, _ in self.rows:
-            if impl not in self.impls and impl not in ("norma", "memcpy"):
-                self.impls.append(impl)
+        rows = {tuple(name.split("/")): value for name, value in rows.items()}
+        self.rows = {key: rows[key] for key in sorted(rows, key=sort_key)}
+        found = {impl for _, impl, _, _ in self.rows} - {"norma", "memcpy"}
+        self.impls = sorted(found, key=lambda impl: (place(IMPLS, impl), impl))
 
     def ns(self, op, impl, dtype, shape):
         found = self.rows.get((op, impl, dtype, shape))
@@ -94,6 +107,16 @@ def table(head, lines):
     for line in [head, *lines]:
         print("  ".join(str(c).ljust(w) if i == 0 else str(c).rjust(w) for i, (c, w) in enumerate(zip(line, widths))).rstrip())
     print()
+
+
+def copies(results, dtype):
+    lines = []
+    for op, _, d, shape in results.rows:
+        if op == "copy" and d == dtype:
+            ns, size = results.rows[("copy", "memcpy", d, shape)]
+            lines.append([shape, show(size / 2 / 2**20, 1), show(ns, 0), show(size / ns, 1)])
+    print(f"{dtype}: memcpy of one matrix, bytes read and written per second")
+    table(["shape", "MiB", "memcpy, ns", "GB/s"], lines)
 
 
 def each_row(results, dtype):
@@ -176,7 +199,7 @@ def svg(groups, context, path):
     """Horizontal dots on a logarithmic axis, one panel for each summary."""
     left, width, row, top = 380, 520, 20, 70
     values = [v for _, lines in groups for _, v in lines]
-    low = min(0.5, 2 ** math.floor(math.log2(min(values))))
+    low = min(0.5, 2 ** math.floor(math.log2(min(values) * 0.75)))  # room for the number
     high = max(2.0, 2 ** math.ceil(math.log2(max(values) * 1.05)))
     at = lambda v: left + width * (math.log2(v) - math.log2(low)) / (math.log2(high) - math.log2(low))
     text = lambda x, y, s, more="": f'<text x="{x:.1f}" y="{y:.1f}" {more}>{html.escape(s)}</text>'
@@ -241,6 +264,7 @@ def main():
     results = Results(rows)
     for dtype in dict.fromkeys(d for _, _, d, _ in results.rows):
         if any(d == dtype and op != "copy" for op, _, d, _ in results.rows):
+            copies(results, dtype)
             each_row(results, dtype)
     groups = summaries(results)
     for title, lines in groups:
