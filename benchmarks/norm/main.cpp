@@ -151,9 +151,8 @@ int main(int argc, char** argv) {
 #else
   header += "torch: absent when this was built\n";
 #endif
-  // In the JSON as well: a table is worth little without its machine.
+  // Printed at the start, and kept in the JSON: a table is worth little without its machine.
   benchmark::AddCustomContext("norm_benchmark", header);
-  std::fputs(header.c_str(), stderr);
 
   add_copies<float>();
   add_copies<double>();

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Ratios between the rows of norm_benchmark.
 
-    table.py results.json [more.json ...] [--svg figure.svg] [--time process|real]
+    table.py results.json [more.json ...] [--svg figure.svg] [--time process|real] [--of median|min]
     table.py results.json --run norm_benchmark [ARGUMENT ...]      runs the program first; its arguments come last
 
-Every figure is of the median over a row's repetitions. A speed is the other's time over norma's: above 1, norma is faster.
+Every figure is of the median over a row's repetitions, or of the least where other programs use the memory. A speed is the other's time over norma's: above 1, norma is faster.
 """
 import argparse
 import html
@@ -34,7 +34,7 @@ def sort_key(key):
     return (place(TYPES, dtype), place(KINDS, kind), BACKWARD in op, op, place(SHAPES, shape), place(IMPLS, impl), impl)
 
 
-def read(paths, clock):
+def read(paths, clock, middle):
     """Row name -> (ns, bytes), context, names of rows that failed."""
     times, size, failed, context = {}, {}, set(), {}
     for path in paths:
@@ -49,7 +49,7 @@ def read(paths, clock):
                 scale = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[row["time_unit"]]
                 times.setdefault(name, []).append(row["process_ns"] if clock == "process" else row["real_time"] * scale)
                 size[name] = row["bytes"]
-    return {n: (statistics.median(t), size[n]) for n, t in times.items()}, context, sorted(failed)
+    return {n: (middle(t), size[n]) for n, t in times.items()}, context, sorted(failed)
 
 
 class Results:
@@ -132,8 +132,9 @@ def each_row(results, dtype):
     # Without norma's row (a fused operation that does not exist yet): the others' times.
     rest = {(op, shape) for op, i, d, shape in results.rows if d == dtype and op != "copy"
             and results.ns(op, "norma", d, shape) is None}
-    print(f"{dtype}: norma's time, bytes that must be moved per second, time over memcpy's of one matrix, and speed against others")
-    table(head, lines)
+    if lines:
+        print(f"{dtype}: norma's time, bytes that must be moved per second, time over memcpy's of one matrix, speed against others")
+        table(head, lines)
     if rest:
         ordered = [k for k in dict.fromkeys((op, shape) for op, i, d, shape in results.rows) if k in rest]
         print(f"{dtype}, rows that norma does not have: ns")
@@ -251,6 +252,7 @@ def main():
     parser.add_argument("--svg", help="also draw the summaries")
     parser.add_argument("--time", choices=("process", "real"), default="process",
                         help="processor time of the process (default: other programs disturb it least), or the wall clock's")
+    parser.add_argument("--of", choices=("median", "min"), default="median", help="which of a row's repetitions")
     parser.add_argument("--run", nargs=argparse.REMAINDER, default=[], metavar="PROGRAM [ARGUMENT ...]",
                         help="first run this with random interleaving, its results to the first file")
     arguments = parser.parse_args()
@@ -258,9 +260,11 @@ def main():
         # A row that fails is in the results: the table names it, and this program fails.
         subprocess.run([*arguments.run, "--benchmark_enable_random_interleaving=true", "--benchmark_out_format=json",
                         f"--benchmark_out={arguments.results[0]}"], check=False, stdout=subprocess.DEVNULL)
-    rows, context, failed = read(arguments.results, arguments.time)
+    middle = statistics.median if arguments.of == "median" else min
+    rows, context, failed = read(arguments.results, arguments.time, middle)
     print(context.get("norm_benchmark", ""), end="")
-    print(f"time: {'processor time of the process' if arguments.time == 'process' else 'wall clock'}, median over repetitions\n")
+    print(f"time: {'processor time of the process' if arguments.time == 'process' else 'wall clock'}, "
+          f"{arguments.of} over repetitions\n")
     results = Results(rows)
     for dtype in dict.fromkeys(d for _, _, d, _ in results.rows):
         if any(d == dtype and op != "copy" for op, _, d, _ in results.rows):
