@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Ratios between the rows of norm_benchmark.
 
-    table.py results.json [more.json ...] [--svg figure.svg] [--time process|real] [--of median|min]
+    table.py results.json [more.json ...] [--svg figure.svg] [--time process|real] [--of median|min] [--types f32,bf16]
     table.py results.json --run norm_benchmark [ARGUMENT ...]      runs the program first; its arguments come last
 
 Every figure is of the median over a row's repetitions, or of the least where other programs use the memory. A speed is the other's time over norma's: above 1, norma is faster.
@@ -253,6 +253,7 @@ def main():
     parser.add_argument("--time", choices=("process", "real"), default="process",
                         help="processor time of the process (default: other programs disturb it least), or the wall clock's")
     parser.add_argument("--of", choices=("median", "min"), default="median", help="which of a row's repetitions")
+    parser.add_argument("--types", default=",".join(TYPES), help="only these, comma-separated")
     parser.add_argument("--run", nargs=argparse.REMAINDER, default=[], metavar="PROGRAM [ARGUMENT ...]",
                         help="first run this with random interleaving, its results to the first file")
     arguments = parser.parse_args()
@@ -265,7 +266,8 @@ def main():
     print(context.get("norm_benchmark", ""), end="")
     print(f"time: {'processor time of the process' if arguments.time == 'process' else 'wall clock'}, "
           f"{arguments.of} over repetitions\n")
-    results = Results(rows)
+    types = arguments.types.split(",")
+    results = Results({name: value for name, value in rows.items() if name.split("/")[2] in types})
     for dtype in dict.fromkeys(d for _, _, d, _ in results.rows):
         if any(d == dtype and op != "copy" for op, _, d, _ in results.rows):
             copies(results, dtype)
