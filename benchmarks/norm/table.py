@@ -5,7 +5,8 @@
     table.py results.json [more.json ...] [--svg figure.svg] [--time process|real] [--of median|min] [--types f32,bf16]
     table.py results.json --run norm_benchmark [ARGUMENT ...]      runs the program first; its arguments come last
 
-Every figure is of the median over a row's repetitions, or of the least where other programs use the memory. A speed is the other's time over norma's: above 1, norma is faster.
+Every figure is of the median over a row's repetitions, or of the least where other programs use the memory.
+A speed is the other's time over norma's: above 1, norma is faster.
 """
 import argparse
 import html
