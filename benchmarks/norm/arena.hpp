@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// The buffers of all rows of the table, in one piece of memory.
+#pragma once
+
+#include "problem.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <numbers>
+#include <random>
+#include <vector>
+
+namespace norm_benchmark {
+
+/// Memory aligned as norma's own workspaces are. No huge pages are asked for: nobody's default allocator does.
+class Memory {
+ public:
+  Memory() = default;
+  explicit Memory(std::size_t bytes)
+      : data_(static_cast<std::byte*>(::operator new (bytes, std::align_val_t{64}))), bytes_(bytes) {}
+  std::byte* data() const { return data_.get(); }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const { ::operator delete (p, std::align_val_t{64}); }
+  };
+  std::unique_ptr<std::byte, Free> data_;
+  std::size_t bytes_ = 0;
+};
+
+/// Random interleaving moves from shape to shape and back, so setting one up must be cheap: inputs are copies of one
+/// table of random numbers, whose length is prime, so that rows differ.
+template <class T>
+class Inputs {
+ public:
+  static constexpr Index kLength = 65537;
+  enum Kind { kX, kW, kDy, kDs, kSum, kKinds };
+
+  Inputs() {
+    std::mt19937_64 generator(2024);
+    // Box and Muller's normal variates: the standard library's differ between implementations.
+    const auto normal = [&] {
+      const auto uniform = [&] { return (static_cast<double>(generator() >> 11) + 0.5) * 0x1p-53; };
+      const double radius = std::sqrt(-2 * std::log(uniform()));
+      return radius * std::cos(2 * std::numbers::pi * uniform());
+    };
+    for (auto& table : tables_) table.resize(static_cast<std::size_t>(kLength));
+    for (std::size_t i = 0; i < static_cast<std::size_t>(kLength); ++i) {
+      const double x = 0.5 + 1.3 * normal(), w = 0.25 + 0.5 * normal();
+      tables_[kX][i] = from_double<T>(x);
+      tables_[kW][i] = from_double<T>(w);
+      // With a part of x and a mean of its own, so that the gradients of gamma and beta are sums that do not cancel.
+      tables_[kDy][i] = from_double<T>(0.25 + 0.25 * x + 0.5 * normal());
+      tables_[kDs][i] = from_double<T>(normal());
+      tables_[kSum][i] = from_double<T>(to_double(tables_[kX][i]) + to_double(tables_[kW][i]));
+    }
+  }
+  void fill(Kind kind, T* to, Index size) const {
+    for (Index i = 0; i < size; i += kLength)
+      std::memcpy(to + i, tables_[kind].data(), sizeof(T) * static_cast<std::size_t>((std::min)(kLength, size - i)));
+  }
+
+ private:
+  std::array<std::vector<T>, kKinds> tables_;
+};
+
+/// The one arena. It remembers which inputs it holds, so that repeating a shape costs nothing.
+class Arena {
+ public:
+  template <class T>
+  Buffers<T> buffers(const Operation& operation, Extent extent) {
+    static const Inputs<T> inputs;
+    using P = Parameter<T>;
+    const std::size_t size = static_cast<std::size_t>(extent.rows * extent.width);
+    const std::size_t width = static_cast<std::size_t>(extent.width);
+    std::size_t at = 0, number = 0;
+    // Starts differ by an odd number of cache lines modulo a page: else a load of one matrix waits for stores to
+    // another at the same offset in its page, as whatever the allocator returned would decide.
+    const auto carve = [&](std::size_t bytes) {
+      at = (at + 4095) / 4096 * 4096 + 64 * 5 * number++;
+      const std::size_t start = at;
+      at += bytes;
+      return start;
+    };
+    std::array<std::size_t, 6> matrix{};
+    for (auto& m : matrix) m = carve(size * sizeof(T));
+    std::array<std::size_t, 4> vector{};
+    for (auto& v : vector) v = carve(width * sizeof(P));
+    if (memory_.bytes() < at) {
+      memory_ = Memory();
+      memory_ = Memory(at);
+      std::memset(memory_.data(), 0, at);  // every page is there before anything is timed
+      valid_ = {};
+    }
+    const auto t = [&](std::size_t i) { return reinterpret_cast<T*>(memory_.data() + matrix[i]); };
+    const auto p = [&](std::size_t i) { return reinterpret_cast<P*>(memory_.data() + vector[i]); };
+    if (type_ != kTypeName<T> || extent_.rows != extent.rows || extent_.width != extent.width) {
+      valid_ = {};
+      type_ = kTypeName<T>;
+      extent_ = extent;
+      for (std::size_t i = 0; i < width; ++i) {
+        p(0)[i] = static_cast<P>(1 + 0.25 * std::cos(static_cast<double>(i)));
+        p(1)[i] = static_cast<P>(0.25 * std::sin(static_cast<double>(i)));
+      }
+    }
+    const auto need = [&](typename Inputs<T>::Kind kind, std::size_t i) {
+      if (!valid_[kind]) inputs.fill(kind, t(i), static_cast<Index>(size));
+      valid_[kind] = true;
+    };
+    const bool stored_sum = operation.residual && !operation.forward();
+    if (!stored_sum) need(Inputs<T>::kX, 0);
+    if (operation.residual && operation.forward()) need(Inputs<T>::kW, 1);
+    if (!operation.forward()) need(Inputs<T>::kDy, 2);
+    if (stored_sum) need(Inputs<T>::kDs, 3);
+    if (stored_sum) need(Inputs<T>::kSum, 4);
+    if (operation.residual && operation.forward()) valid_[Inputs<T>::kSum] = false;  // written by the call
+    std::memset(p(2), 0, width * sizeof(P));
+    std::memset(p(3), 0, width * sizeof(P));
+    return {.extent = extent,
+            .x = t(0),
+            .w = t(1),
+            .input = stored_sum ? t(4) : t(0),
+            .dy = t(2),
+            .ds = t(3),
+            .gamma = p(0),
+            .beta = p(1),
+            .y = t(5),
+            .s = t(4),
+            .dx = t(5),
+            .dgamma = p(2),
+            .dbeta = p(3)};
+  }
+
+ private:
+  Memory memory_;
+  std::string type_;
+  Extent extent_{0, 0};
+  std::array<bool, 5> valid_{};
+};
+
+}  // namespace norm_benchmark
