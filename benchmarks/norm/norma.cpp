@@ -53,14 +53,10 @@ Call unfused(const Operation& operation, const Buffers<T>& b) {
 #define NORM_BENCHMARK_TEXT(x) NORM_BENCHMARK_TEXT_(x)
 
 void add_norma(std::vector<Implementation>& implementations, std::string& header) {
-  Implementation own{"norma", [](const Operation& o) { return !o.residual || kNormaFused; }, norma<float>,
-                     norma<double>, nullptr};
-  Implementation apart{"unfused", [](const Operation& o) { return o.residual; }, unfused<float>, unfused<double>,
-                       nullptr};
-  if constexpr (kNormaTakes<bfloat16>) {
-    own.bf16 = norma<bfloat16>;
-    apart.bf16 = unfused<bfloat16>;
-  }
+  const Implementation own{"norma", [](const Operation&) { return true; }, norma<float>, norma<double>,
+                           norma<bfloat16>};
+  const Implementation apart{"unfused", [](const Operation& o) { return o.residual; }, unfused<float>, unfused<double>,
+                             unfused<bfloat16>};
   implementations.push_back(own);
   implementations.push_back(apart);
   header += "norma: " + std::to_string(NORMA_VERSION_MAJOR) + "." + std::to_string(NORMA_VERSION_MINOR) + "." +

@@ -6,9 +6,7 @@
 #include <norma/kernels/column_sums.hpp>
 #include <norma/kernels/elementwise.hpp>
 #include <norma/kernels/norm.hpp>
-#if __has_include(<norma/kernels/residual_norm.hpp>)
 #include <norma/kernels/residual_norm.hpp>
-#endif
 
 #include "arena.hpp"
 #include "problem.hpp"
@@ -22,12 +20,7 @@ namespace kernels = norma::kernels;
 using kernels::Center;
 using norma::MatrixView;
 
-/// Whether norma has kernels for matrices of T.
-template <class T>
-inline constexpr bool kNormaTakes = !std::is_same_v<T, bfloat16>;
-/// The type norma computes in, of statistics and of partial sums.
-template <class T>
-using Compute = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
+using norma::Compute;
 
 /// Statistics and scratch for one shape, as a module of norma would plan them.
 template <class T>
@@ -62,16 +55,16 @@ MatrixView<T> view(T* data, Extent extent) {
 
 template <Center C, class T>
 void norma_forward(const Buffers<T>& b, const T* x, const NormaScratch<T>& scratch) {
-  kernels::norm_forward<C, T>(view(x, b.extent), b.gamma, C == Center::mean ? b.beta : nullptr, kEps,
-                              view(b.y, b.extent), scratch.saved());
+  kernels::norm_forward<C, T, Parameter<T>>(view(x, b.extent), b.gamma, C == Center::mean ? b.beta : nullptr, kEps,
+                                            view(b.y, b.extent), scratch.saved());
 }
 
 /// Parameter gradients are added to what is there, as norma's contract says; others assign.
 template <Center C, class T>
 void norma_backward(const Buffers<T>& b, const NormaScratch<T>& scratch) {
-  kernels::norm_backward<C, T>(view(b.input, b.extent), view(b.dy, b.extent), b.gamma, kEps, scratch.read(),
-                               view(b.dx, b.extent), norma::Write::assign, b.dgamma,
-                               C == Center::mean ? b.dbeta : nullptr, scratch.sums());
+  kernels::norm_backward<C, T, Parameter<T>>(view(b.input, b.extent), view(b.dy, b.extent), b.gamma, kEps,
+                                             scratch.read(), view(b.dx, b.extent), norma::Write::assign, b.dgamma,
+                                             C == Center::mean ? b.dbeta : nullptr, scratch.sums());
 }
 
 /// to = p + q
@@ -80,37 +73,23 @@ void norma_add(const Buffers<T>& b, const T* p, const T* q, T* to) {
   kernels::add<T>(view(p, b.extent), view(q, b.extent), view(to, b.extent));
 }
 
-#if __has_include(<norma/kernels/residual_norm.hpp>)
-/// Whether the norm of a sum has kernels of its own.
-inline constexpr bool kNormaFused = true;
-
 /// y = norm(x + w); the sum goes to s, or nowhere.
 template <Center C, class T>
 void norma_residual_forward(const Buffers<T>& b, bool stored, const NormaScratch<T>& scratch) {
-  using P = Parameter<T>;
-  const kernels::ResidualSum<T, P> sum{.x = view(b.x, b.extent), .w = view(b.w, b.extent)};
-  kernels::residual_norm_forward<C, T, P>(sum, b.gamma, C == Center::mean ? b.beta : nullptr, kEps,
-                                          stored ? view(b.s, b.extent) : MatrixView<T>{}, view(b.y, b.extent),
-                                          scratch.saved());
+  const kernels::ScaledSum<T> sum{.x = view(b.x, b.extent), .w = view(b.w, b.extent)};
+  kernels::residual_norm_forward<C>(sum, b.gamma, C == Center::mean ? b.beta : nullptr, kEps,
+                                    stored ? view(b.s, b.extent) : MatrixView<T>{}, view(b.y, b.extent),
+                                    scratch.saved());
 }
 
 /// dx, which is dw as well, from the stored sum.
 template <Center C, class T>
 void norma_residual_backward(const Buffers<T>& b, const NormaScratch<T>& scratch) {
-  using P = Parameter<T>;
-  const kernels::ResidualSum<T, P> sum{.x = view(b.x, b.extent), .w = view(b.w, b.extent)};
-  kernels::residual_norm_backward<C, T, P>(
-      sum, view(b.input, b.extent), view(b.dy, b.extent), view(b.ds, b.extent), b.gamma, kEps, scratch.read(),
-      view(b.dx, b.extent), norma::Write::assign, MatrixView<T>{},
-      kernels::ResidualGradients<P>{.gamma = b.dgamma, .beta = C == Center::mean ? b.dbeta : nullptr}, scratch.sums());
+  const kernels::ScaledSum<T> sum{.x = view(b.x, b.extent), .w = view(b.w, b.extent)};
+  const MatrixView<const T> dy = view(b.dy, b.extent), ds = view(b.ds, b.extent), s = view(b.input, b.extent);
+  kernels::residual_norm_backward<C>(sum, s, dy, ds, b.gamma, kEps, scratch.read(), view(b.dx, b.extent),
+                                     norma::Write::assign, MatrixView<T>{}, b.dgamma,
+                                     C == Center::mean ? b.dbeta : nullptr, scratch.sums());
 }
-#else
-inline constexpr bool kNormaFused = false;
-
-template <Center C, class T>
-void norma_residual_forward(const Buffers<T>&, bool, const NormaScratch<T>&) {}
-template <Center C, class T>
-void norma_residual_backward(const Buffers<T>&, const NormaScratch<T>&) {}
-#endif
 
 }  // namespace norm_benchmark

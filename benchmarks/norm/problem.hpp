@@ -2,11 +2,8 @@
 // What is measured: operations, shapes, types, and the buffers that every implementation is given.
 #pragma once
 
-#include <norma/core/shape.hpp>
-#if __has_include(<norma/core/float16.hpp>)
 #include <norma/core/float16.hpp>
-#define NORM_BENCHMARK_NORMA_BFLOAT16 1
-#endif
+#include <norma/core/shape.hpp>
 
 #include <bit>
 #include <cstdint>
@@ -19,13 +16,7 @@ namespace norm_benchmark {
 
 using norma::Index;
 
-#if defined(NORM_BENCHMARK_NORMA_BFLOAT16)
 using norma::bfloat16;
-#else
-struct bfloat16 {
-  std::uint16_t bits;
-};
-#endif
 
 /// Only the bits of bfloat16 are used here, so that the checks do not depend on the conversions of what they check.
 inline double to_double(float v) { return static_cast<double>(v); }

@@ -4,17 +4,20 @@
 
 #include <norma/core/view.hpp>
 #include <norma/kernels/column_sums.hpp>
-#include <norma/kernels/simd_memory.hpp>
+#include <norma/kernels/streaming.hpp>
 
 namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
 
 /// y = f(x...) in packs over every row. All views have y's shape.
 template <class T, class F, class... In>
 NORMA_INLINE void transform(MatrixView<T> y, F&& f, In... x) {
+  const bool streams = exceeds_caches(y) && ((x.data != y.data) && ...);
   for (Index r = 0; r < y.rows; ++r)
-    simd::for_each_pack<T>(y.columns, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
-      simd::store_up_to(y.row(r) + i, f(simd::load_up_to(x.row(r) + i, k)...), k);
-    });
+    simd::for_each_pack_after<Compute<T>>(
+        streams ? simd::elements_to_stream(y.row(r)) : 0, y.columns, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
+          store_or_stream(y.row(r) + i, f(simd::load_up_to(x.row(r) + i, k)...), k, streams);
+        });
+  if (streams) simd::stream_fence();
 }
 
 template <class T>

@@ -5,9 +5,9 @@
 #pragma once
 
 #include <norma/core/executor.hpp>
-#include <norma/core/view.hpp>
 #include <norma/kernels/column_sums.hpp>
 #include <norma/kernels/row_statistics.hpp>
+#include <norma/kernels/streaming.hpp>
 
 namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
 
@@ -22,23 +22,7 @@ struct SavedStatistics {
   constexpr operator SavedStatistics<const T>() const requires(!std::is_const_v<T>) { return {hi, lo, rstd}; }
 };
 
-/// Outputs of more bytes bypass the caches: by the time someone reads the first rows again they would have left any
-/// core's share of them. Below, the next kernel still finds them there.
-inline constexpr Index kStreamBytes = Index(16) << 20;
-
 namespace detail {
-
-template <class S>
-bool exceeds_caches(MatrixView<S> y) {
-  return y.size() * static_cast<Index>(sizeof(S)) > kStreamBytes;
-}
-template <class S>
-NORMA_INLINE void store_or_stream(S* to, Pack<Compute<S>> a, Index k, bool streams) {
-  if (streams && k == simd::kLanesOf<S>)
-    simd::stream(to, a);
-  else
-    simd::store_up_to(to, a, k);
-}
 
 /// Whether a gradient bypasses the caches, and the elements of a row before the first address where it can. Its rows
 /// are written side by side, so all must have as many.
