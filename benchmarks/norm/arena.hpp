@@ -79,18 +79,19 @@ class Arena {
     using P = Parameter<T>;
     const std::size_t size = static_cast<std::size_t>(extent.rows * extent.width);
     const std::size_t width = static_cast<std::size_t>(extent.width);
+    constexpr std::size_t kMatrices = 6, kVectors = 4;
     std::size_t at = 0, number = 0;
-    // Starts differ by an odd number of cache lines modulo a page: else a load of one matrix waits for stores to
-    // another at the same offset in its page, as whatever the allocator returned would decide.
+    // A load waits for earlier stores to the same offset in another page. So starts differ modulo a page, and what is
+    // written begins at a lower offset than what is read: else chance, or the allocator, would decide about every row.
     const auto carve = [&](std::size_t bytes) {
-      at = (at + 4095) / 4096 * 4096 + 64 * 5 * number++;
+      at = (at + 4095) / 4096 * 4096 + 64 * 5 * (kMatrices + kVectors - ++number);
       const std::size_t start = at;
       at += bytes;
       return start;
     };
-    std::array<std::size_t, 6> matrix{};
+    std::array<std::size_t, kMatrices> matrix{};
     for (auto& m : matrix) m = carve(size * sizeof(T));
-    std::array<std::size_t, 4> vector{};
+    std::array<std::size_t, kVectors> vector{};
     for (auto& v : vector) v = carve(width * sizeof(P));
     if (memory_.bytes() < at) {
       memory_ = Memory();

@@ -116,14 +116,19 @@ NORMA_COLD RowStatistics<T> forward_scaled(const Row& row, const A& affine, S* y
   return {static_cast<T>(s.hi / s.scale), static_cast<T>(s.lo / s.scale), static_cast<T>(s.unscaled_rstd())};
 }
 
-/// y = norm(row_of(r)) for every row. Four rows are in flight: one is fetched, and the three before it are at their
-/// first pass, their second, and written. So nothing waits for memory, or for the statistics of its own row.
+/// Rows up to this size are pipelined: several of them and the parameters stay in a first-level cache. Longer ones have
+/// work enough of their own.
+inline constexpr Index kPipelinedBytes = 8 << 10;
+
+/// y = norm(row_of(r)) for every row. Pipelined, four rows are in flight: one is fetched, and the three before it are
+/// at their first pass, their second, and written; so nothing waits for memory, or for the statistics of its own row.
 template <Center C, class S, class P, class RowOf>
 void forward_rows(const RowOf& row_of, const P* gamma, const P* beta, bool unit_offset, double eps, MatrixView<S> y,
                   SavedStatistics<Compute<S>> saved, const Executor& executor) noexcept {
   using T = Compute<S>;
   const Index n = y.columns;
   const bool beyond_cache = exceeds_caches(y);
+  const Index lag = n * static_cast<Index>(sizeof(S)) <= kPipelinedBytes ? 1 : 0;
   with_affine<T>(gamma, beta, unit_offset, [&](const auto affine) {
     const auto write = [&](const auto& row, const auto& ahead, const RowStatistics<T>& s, S* out) NORMA_INLINE_LAMBDA {
       const Normalizer<C, T> normalize(s);
@@ -134,33 +139,33 @@ void forward_rows(const RowOf& row_of, const P* gamma, const P* beta, bool unit_
         row.store_sum(i, v, k, streams);
         store_or_stream(out + i, r, k, streams);
       };
+      // Full packs at aligned addresses: what streaming needs, and ordinary stores would cross cache lines.
+      const Index head = simd::elements_to_stream(out);
       if (beyond_cache)
-        simd::for_each_pack_after<T>(simd::elements_to_stream(out), n,
-                                     [&](Index i, Index k) NORMA_INLINE_LAMBDA { at(i, k, true); });
+        simd::for_each_pack_after<T>(head, n, [&](Index i, Index k) NORMA_INLINE_LAMBDA { at(i, k, true); });
       else
-        simd::for_each_pack<T>(n, [&](Index i, Index k) NORMA_INLINE_LAMBDA { at(i, k, false); });
+        simd::for_each_pack_after<T>(head, n, [&](Index i, Index k) NORMA_INLINE_LAMBDA { at(i, k, false); });
     };
     executor.split(y.rows, 1, [&](Index, Index begin, Index end) {
-      T shift{};
-      RowStatistics<T> s{}, next{};
-      bool good = true, next_good = true;
-      for (Index r = begin - 2; r < end; ++r) {
-        const T next_shift = r + 2 < end ? row_shift<C, T>(row_of(r + 2), n) : T(0);
-        if (r + 1 >= begin && r + 1 < end) next = row_statistics<C>(row_of(r + 1), shift, n, eps, next_good);
-        if (r >= begin) {
-          if (good)
-            write(row_of(r), row_of((std::min)(r + 3, end - 1)), s, y.row(r));
-          else
-            s = forward_scaled<C, T>(row_of(r), affine, y.row(r), n, eps);
-          if (C == Center::mean && saved.hi != nullptr) {
-            saved.hi[r] = s.hi;
-            saved.lo[r] = s.lo;
-          }
-          if (saved.rstd != nullptr) saved.rstd[r] = s.rstd;
+      T shift[2]{};
+      RowStatistics<T> found[2]{};
+      bool good[2]{};
+      for (Index r = begin - 2 * lag; r < end; ++r) {
+        const Index first = r + 2 * lag, second = r + lag, fetched = (std::min)(first + 1, end - 1);
+        if (first < end) shift[first % 2] = row_shift<C, T>(row_of(first), n);
+        if (second >= begin && second < end)
+          found[second % 2] = row_statistics<C>(row_of(second), shift[second % 2], n, eps, good[second % 2]);
+        if (r < begin) continue;
+        RowStatistics<T> s = found[r % 2];
+        if (good[r % 2])
+          write(row_of(r), row_of(fetched), s, y.row(r));
+        else
+          s = forward_scaled<C, T>(row_of(r), affine, y.row(r), n, eps);
+        if (C == Center::mean && saved.hi != nullptr) {
+          saved.hi[r] = s.hi;
+          saved.lo[r] = s.lo;
         }
-        shift = next_shift;
-        s = next;
-        good = next_good;
+        if (saved.rstd != nullptr) saved.rstd[r] = s.rstd;
       }
       if (beyond_cache) simd::stream_fence();
     });
