@@ -20,19 +20,24 @@ struct ScaleNorm {
 
   struct Tape {
     MatrixView<T> inverse;
+    kernels::ColumnSums<T> sums;
+    Executor executor;
   };
 
   void declare(Layout& layout, Index width) {
     g = layout.add("g", 1, 1, Kind::norm, constant(std::sqrt(static_cast<double>(width))));
   }
-  Tape plan(Plan& p, const Pass& pass) const { return {p.keep<T>(pass.shape.rows(), 1)}; }
+  Tape plan(Plan& p, const Pass& pass) const {
+    const Index rows = pass.shape.rows();
+    return {p.keep<T>(rows, 1), kernels::ColumnSums<T>::plan(p, rows, 1), p.executor()};
+  }
   void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& tape) const {
-    kernels::scale_norm_forward<T>(x, *g.data_in(weights), eps, y, tape.inverse.data);
+    kernels::scale_norm_forward<T>(x, *g.data_in(weights), eps, y, tape.inverse.data, tape.executor);
   }
   void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write,
                 T* gradients, const Tape& tape) const {
-    *g.data_in(gradients) +=
-        static_cast<T>(kernels::scale_norm_backward<T>(x, dy, *g.data_in(weights), tape.inverse.data, dx, write));
+    kernels::scale_norm_backward<T>(x, dy, *g.data_in(weights), tape.inverse.data, dx, write, g.data_in(gradients),
+                                    tape.sums, tape.executor);
   }
 };
 
