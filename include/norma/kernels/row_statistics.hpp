@@ -99,7 +99,10 @@ double pairwise_sum(Index begin, Index end, const F& f) {
 /// A row whose squares leave the range of T: statistics of scale * x, scale a power of two, in double.
 struct ScaledStatistics {
   double scale, hi, lo, rstd;  ///< normalised value: ((scale * x - hi) - lo) * rstd
-  double unscaled_rstd() const { return scale * rstd; }
+  template <class T>
+  RowStatistics<T> unscaled() const {
+    return {static_cast<T>(hi / scale), static_cast<T>(lo / scale), static_cast<T>(scale * rstd)};
+  }
   double normalized(double x) const { return ((scale * x - hi) - lo) * rstd; }
 };
 
