@@ -28,7 +28,8 @@ void scale_norm_forward(MatrixView<const T> x, T g, double eps, MatrixView<T> y,
     double length = std::sqrt(squares), scale = 1;
     if (!is_finite(squares) || squares < detail::kSmallestMeanSquare) {
       // The scaled path of the other norms, with eps 0: |x| = sqrt(n) / rstd.
-      const detail::ScaledStatistics s = detail::scaled_statistics<Center::none>(detail::StoredRow<T>{in}, x.columns, 0);
+      const detail::ScaledStatistics s =
+          detail::scaled_statistics<Center::none>(detail::StoredRow<T>{in}, x.columns, 0);
       scale = s.scale;
       length = s.rstd == 0 ? 0 : std::sqrt(static_cast<double>(x.columns)) / s.rstd / s.scale;
     }
