@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
+#include "kernel_float16.hpp"
 #include "kernel_memory.hpp"
 
 namespace {
@@ -155,6 +157,123 @@ TEST(SimdScalar, IsFiniteAndIsNan) {
   for (const double v : {infinity, -infinity, std::nan(""), -std::nan("1")}) EXPECT_FALSE(simd::is_finite(v)) << v;
   for (const double v : {std::nan(""), -std::nan("1")}) EXPECT_TRUE(simd::is_nan(v)) << v;
   for (const double v : {0.0, -1.0, 1e308, infinity, -infinity}) EXPECT_FALSE(simd::is_nan(v)) << v;
+}
+
+/// 16-bit values in memory, floats in registers.
+template <class S>
+struct SimdStorage : testing::Test {
+  static constexpr Index kLanes = simd::kLanesOf<S>;
+  using Floats = std::array<float, static_cast<std::size_t>(kLanes)>;
+  static Floats lanes(simd::Pack<float> p) {
+    Floats to;
+    simd::store(to.data(), p);
+    return to;
+  }
+};
+using Storage16 = testing::Types<norma::bfloat16, norma::half>;
+TYPED_TEST_SUITE(SimdStorage, Storage16);
+
+TYPED_TEST(SimdStorage, PartOfAPackAtAnyAddress) {
+  using S = TypeParam;
+  constexpr Index n = simd::kLanesOf<S>;
+  for (Index count = 0; count <= n; ++count)
+    for (Index offset = 0; offset <= 32; ++offset) {
+      Guarded<S> from(1, count, offset), to(1, count, (offset + 3) % 16), up_to(1, count, offset);
+      from.fill([](Index, Index i) { return -2.25 + static_cast<double>(i); });
+      const auto p = simd::load_first(from.data(), count);
+      const auto filled = this->lanes(simd::first(p, count, 7.0f)), zeros = this->lanes(p),
+                 same = this->lanes(simd::load_up_to(from.data(), count));
+      for (Index i = 0; i < n; ++i) {
+        const auto k = static_cast<std::size_t>(i);
+        EXPECT_EQ(filled[k], i < count ? static_cast<float>(from(0, i)) : 7.0f) << count << " " << i;
+        EXPECT_EQ(bits(zeros[k]), i < count ? bits(static_cast<float>(from(0, i))) : 0) << count << " " << i;
+        EXPECT_EQ(bits(same[k]), bits(zeros[k])) << count << " " << i;
+      }
+      simd::store_first(to.data(), p, count);
+      simd::store_up_to(up_to.data(), p, count);
+      EXPECT_TRUE(same_bits(from.data(), to.data(), count) && same_bits(from.data(), up_to.data(), count)) << count;
+      EXPECT_TRUE(to.intact() && up_to.intact()) << count;
+      if (count < n) continue;
+      Guarded<S> whole(1, n, offset);
+      simd::store(whole.data(), simd::load(from.data()));
+      EXPECT_TRUE(same_bits(from.data(), whole.data(), n) && whole.intact());
+    }
+}
+
+TYPED_TEST(SimdStorage, LoadsEveryPattern) {
+  using S = TypeParam;
+  constexpr Index n = simd::kLanesOf<S>;
+  Guarded<S> from(1, n);
+  for (unsigned pattern = 0; pattern < 0x10000; pattern += static_cast<unsigned>(n)) {
+    for (Index i = 0; i < n; ++i) from(0, i) = S::from_bits(static_cast<std::uint16_t>(pattern + i));
+    const auto given = this->lanes(simd::load(from.data()));
+    for (Index i = 0; i < n; ++i)
+      EXPECT_EQ(bits(given[static_cast<std::size_t>(i)]), bits(static_cast<float>(from(0, i)))) << pattern + i;
+  }
+}
+
+// Every way to store rounds as the scalar conversion does, and rounded() gives what load() then finds.
+TYPED_TEST(SimdStorage, RoundsAsTheScalar) {
+  using S = TypeParam;
+  constexpr Index n = simd::kLanesOf<S>;
+  std::vector<float> values;
+  for_floats_near<S>([&](float v) { values.push_back(v); });
+  for (const std::uint32_t payload : {1u, 0x1000u, 0x2000u, 0xFFFFu, 0x10000u, 0x400000u, 0x7FFFFFu})
+    for (const std::uint32_t sign : {0u, 0x80000000u})
+      values.push_back(std::bit_cast<float>(sign | 0x7F800000u | payload));
+  Random random(3);
+  for (int i = 0; i < 100000 || static_cast<Index>(values.size()) % n != 0; ++i)
+    values.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(random.next())));
+  Guarded<S> right(1, n), stored(1, n, 1), part(1, n, 2), streamed(1, n);
+  for (std::size_t at = 0; at < values.size(); at += static_cast<std::size_t>(n)) {
+    const auto p = simd::load(values.data() + at);
+    for (Index i = 0; i < n; ++i) right(0, i) = S(values[at + static_cast<std::size_t>(i)]);
+    simd::store(stored.data(), p);
+    simd::store_first(part.data(), p, n - 1);
+    simd::stream(streamed.data(), p);
+    simd::stream_fence();
+    Guarded<float> rounded(1, n), loaded(1, n);
+    simd::store(rounded.data(), simd::rounded<S>(p));
+    simd::store(loaded.data(), simd::load(right.data()));
+    ASSERT_TRUE(same_bits(stored.data(), right.data(), n) && same_bits(part.data(), right.data(), n - 1) &&
+                same_bits(streamed.data(), right.data(), n) && same_bits(rounded.data(), loaded.data(), n))
+        << values[at] << " and those after it";
+  }
+  EXPECT_TRUE(stored.intact() && part.intact() && streamed.intact());
+}
+
+template <class S>
+struct SimdStream : testing::Test {};
+using StreamTypes = testing::Types<float, double, norma::bfloat16, norma::half>;
+TYPED_TEST_SUITE(SimdStream, StreamTypes);
+
+// Rows as the kernels write them: up to the first address that streams, packs from there on, and a rest.
+TYPED_TEST(SimdStream, HeadPacksAndTail) {
+  using S = TypeParam;
+  using T = norma::Compute<S>;
+  constexpr Index n = simd::kLanesOf<S>;
+  for (Index width = 0; width <= 3 * n + 1; ++width)
+    for (Index offset = 0; offset <= 32; ++offset) {
+      Guarded<S> from(1, width, 1), to(1, width, offset);
+      from.fill([](Index, Index i) { return 0.5 * static_cast<double>(i) - 3; });
+      const Index head = simd::elements_to_stream(to.data());
+      EXPECT_TRUE(head >= 0 && head < n);
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(to.data() + head) % (n * static_cast<Index>(sizeof(S))), 0u);
+      Index next = 0, streamed = 0;
+      simd::for_each_pack_after<T>(head, width, [&](Index i, Index k) {
+        EXPECT_EQ(i, next);
+        next = i + k;
+        const auto p = simd::load_up_to(from.data() + i, k);
+        if (k == n)
+          simd::stream(to.data() + i, p), ++streamed;
+        else
+          simd::store_up_to(to.data() + i, p, k);
+      });
+      simd::stream_fence();
+      EXPECT_EQ(next, width);
+      EXPECT_EQ(streamed, head >= width ? (width == n ? 1 : 0) : (width - head) / n);
+      EXPECT_TRUE(same_bits(from.data(), to.data(), width) && to.intact()) << width << " at " << offset;
+    }
 }
 
 }  // namespace

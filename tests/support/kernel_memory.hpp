@@ -2,13 +2,16 @@
 // Matrices for kernel tests: at any misalignment and row stride, with guard words wherever a kernel has no business.
 #pragma once
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 #include <vector>
 
+#include <norma/core/float16.hpp>
 #include <norma/core/view.hpp>
 
 namespace norma_test {
@@ -16,7 +19,8 @@ namespace norma_test {
 using norma::Index;
 
 template <class T>
-using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+using Bits =
+    std::conditional_t<sizeof(T) == 2, std::uint16_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
 
 template <class T>
 Bits<T> bits(T v) {
@@ -26,7 +30,7 @@ Bits<T> bits(T v) {
 /// A NaN of an unusual payload: read by mistake it spoils the result, written over it is noticed.
 template <class T>
 constexpr Bits<T> guard_bits() {
-  return sizeof(T) == 4 ? static_cast<Bits<T>>(0x7FC5A5A5u) : static_cast<Bits<T>>(0x7FF8A5A5A5A5A5A5u);
+  return static_cast<Bits<T>>(sizeof(T) == 2 ? 0x7FC5u : sizeof(T) == 4 ? 0x7FC5A5A5u : 0x7FF8A5A5A5A5A5A5u);
 }
 
 /// rows x width elements that begin `offset` elements past a cache line; guard words before, after and between the
@@ -101,7 +105,35 @@ class Random {
   std::uint64_t state_;
 };
 
-template <class T>
-inline constexpr double kUnit = std::numeric_limits<T>::epsilon();  // 2^-23, 2^-52
+/// Of the type that is computed in: 2^-23, 2^-52.
+template <class S>
+inline constexpr double kUnit = std::numeric_limits<norma::Compute<S>>::epsilon();
+
+/// The value of any scalar, in double (exact) and in long double.
+template <class S>
+double value(S v) {
+  return static_cast<double>(v);
+}
+template <class S>
+long double exact(S v) {
+  return static_cast<long double>(value(v));
+}
+
+template <class S>
+constexpr double largest() {
+  if constexpr (norma::kIs16Bit<S>)
+    return std::is_same_v<S, norma::half> ? 65504 : 0x1.FEp127;
+  else
+    return std::numeric_limits<S>::max();
+}
+/// Half a unit in the last place of a 16-bit type at v: what storing may cost. Nothing for float and double, whose
+/// roundings are counted in kUnit.
+template <class S>
+long double storing(long double v) {
+  if constexpr (!norma::kIs16Bit<S>) return 0;
+  constexpr bool kHalf = std::is_same_v<S, norma::half>;
+  const int least = kHalf ? -14 : -126, exponent = v == 0 ? least : std::max(least, std::ilogb(v));
+  return std::ldexp(1.0L, exponent - (kHalf ? 11 : 8));
+}
 
 }  // namespace norma_test

@@ -113,7 +113,7 @@ NORMA_COLD RowStatistics<T> forward_scaled(const Row& row, const A& affine, S* y
     row.store_sum_at(i);
     y[i] = static_cast<S>(v);
   }
-  return {static_cast<T>(s.hi / s.scale), static_cast<T>(s.lo / s.scale), static_cast<T>(s.unscaled_rstd())};
+  return s.unscaled<T>();
 }
 
 /// Rows up to this size are pipelined: several of them and the parameters stay in a first-level cache. Longer ones have
@@ -232,13 +232,12 @@ NORMA_OUT_OF_LINE RowGradient<T> row_gradient(const Row& row, const RowStatistic
   return {statistics, C == Center::mean ? static_cast<T>(-sum_h / count) : T(0), static_cast<T>(-sum_hn / count),
           simd::is_finite(sum_h) && simd::is_finite(sum_hn)};
 }
-/// What forward did not save.
+/// What forward did not save, as it would have.
 template <Center C, class T, class Row>
 NORMA_COLD RowStatistics<T> found_again(const Row& row, Index n, double eps) {
   bool good = true;
-  RowStatistics<T> s = row_statistics<C>(row, row_shift<C, T>(row, n), n, eps, good);
-  if (!good) s.rstd = T(0);
-  return s;
+  const RowStatistics<T> s = row_statistics<C>(row, row_shift<C, T>(row, n), n, eps, good);
+  return good ? s : scaled_statistics<C>(row, n, eps).template unscaled<T>();
 }
 
 /// Rows [r, r + Count) of backward's second pass.

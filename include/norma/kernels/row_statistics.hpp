@@ -8,7 +8,8 @@
 //   mean = m + c, kept as hi = round(m + c) and lo = round(m + c - hi)
 //
 // Whatever the row holds, the mean of a quarter of it is within sqrt(3) standard deviations of its mean (Cauchy and
-// Schwarz), so that c^2 is at most three parts of four: the difference loses two bits, no more.
+// Schwarz), so that c^2 is at most three parts of four: the difference loses two bits, no more. Where c^2 is more than
+// a quarter of the variance, those bits count, and a third pass starts from m + c.
 //
 // Lanes of float add at most kFlush values before they go into a sum in double.
 #pragma once
@@ -99,7 +100,10 @@ double pairwise_sum(Index begin, Index end, const F& f) {
 /// A row whose squares leave the range of T: statistics of scale * x, scale a power of two, in double.
 struct ScaledStatistics {
   double scale, hi, lo, rstd;  ///< normalised value: ((scale * x - hi) - lo) * rstd
-  double unscaled_rstd() const { return scale * rstd; }
+  template <class T>
+  RowStatistics<T> unscaled() const {
+    return {static_cast<T>(hi / scale), static_cast<T>(lo / scale), static_cast<T>(scale * rstd)};
+  }
   double normalized(double x) const { return ((scale * x - hi) - lo) * rstd; }
 };
 
@@ -150,9 +154,14 @@ NORMA_INLINE T row_shift(const Row& row, Index n) {
   return static_cast<T>(sum / static_cast<double>(quarter));
 }
 
+namespace detail {
+template <Center C, class T, class Row>
+NORMA_COLD RowStatistics<T> third_pass(const Row& row, T m, Index n, double eps, bool& good);
+}
+
 /// Statistics of one row by the plain path, from its row_shift m. `good` tells whether they stand; else the row is
 /// for the scaled path.
-template <Center C, class T, class Row>
+template <Center C, class T, bool kThird = false, class Row>
 NORMA_INLINE RowStatistics<T> row_statistics(const Row& row, T m, Index n, double eps, bool& good) {
   using namespace simd;
   const double count = static_cast<double>(n);
@@ -164,11 +173,13 @@ NORMA_INLINE RowStatistics<T> row_statistics(const Row& row, T m, Index n, doubl
       lane[1] = fma(d, d, lane[1]);
     });
     const double c = s1 / count, mean_square = detail::clamp_negative(fma(-c, c, s2 / count)) + eps;
+    const T hi = static_cast<T>(static_cast<double>(m) + c);
+    good = is_finite(s1) && is_finite(s2) && mean_square >= detail::kSmallestMeanSquare;
+    if constexpr (!kThird)
+      if (good && 4 * c * c > mean_square) return detail::third_pass<C>(row, hi, n, eps, good);
     // Where values of double differ by a few units in the last place, m may miss the mean by more than the spread, and
     // double has no digits to spare for the difference of s2 / n and c^2.
-    const bool close = sizeof(T) == 4 || c * c <= 16 * mean_square;
-    good = close && is_finite(s1) && is_finite(s2) && mean_square >= detail::kSmallestMeanSquare;
-    const T hi = static_cast<T>(static_cast<double>(m) + c);
+    good = good && (sizeof(T) == 4 || c * c <= 16 * mean_square);
     const T lo = static_cast<T>((static_cast<double>(m) - static_cast<double>(hi)) + c);
     return {hi, lo, static_cast<T>(1 / std::sqrt(mean_square))};
   } else {
@@ -181,5 +192,12 @@ NORMA_INLINE RowStatistics<T> row_statistics(const Row& row, T m, Index n, doubl
     return {T(0), T(0), static_cast<T>(1 / std::sqrt(mean_square))};
   }
 }
+
+namespace detail {
+template <Center C, class T, class Row>
+NORMA_COLD RowStatistics<T> third_pass(const Row& row, T m, Index n, double eps, bool& good) {
+  return row_statistics<C, T, true>(row, m, n, eps, good);
+}
+}  // namespace detail
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET::kernels
