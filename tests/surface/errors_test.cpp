@@ -239,7 +239,7 @@ TEST(ConstructionErrors, NameWhatIsWrong) {
   EXPECT_EQ(post({.width = 12, .heads = 3}, {.layer = 4, .layers = 4}), "");
   says(error_of([] { norma::Encoder<Post>({.width = 12, .heads = 3}, 0); }), {"0 blocks"});
   says(error_of([] { norma::Encoder<Post>({.width = 12, .heads = 3}, -1); }), {"-1"});
-  says(error_of([] { Standalone<norma::LayerNorm<float>>({}, 0); }), {"gamma", "[1, 0]"});
+  says(error_of([] { Standalone<norma::LayerNorm<float>>({}, 0); }), {"width is 0, wanted at least 1"});
   says(post({.width = Index(1) << 40, .heads = 1}), {"too large"});
 }
 

@@ -24,7 +24,7 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 /// head_dim, width], output [width, heads x head_dim]; or query_key_value in one, see Projections. `Inner` holds what
 /// the policy puts inside.
 template <class T, class Inner, bool kCross>
-class MultiHeadAttention {
+class MultiHeadAttention : public Product {
   template <class S>
   using Entry = decltype(std::declval<Inner>().template get<S>(None{}));
   using QueryEntry = Entry<slot::query>;
@@ -54,7 +54,8 @@ class MultiHeadAttention {
   };
 
   explicit MultiHeadAttention(const Dimensions& dims, const Inner& entries = {})
-      : heads_(dims.heads),
+      : width_(dims.width),
+        heads_(dims.heads),
         kv_heads_(dims.kv_heads > 0 ? dims.kv_heads : dims.heads),
         head_dim_(checked_head_dim(dims)),
         rotary_(kCross ? Rotary{} : checked_rotary(dims.rotary, head_dim_)),
@@ -74,7 +75,11 @@ class MultiHeadAttention {
     score_scale_ = entries.template get<slot::score_scale>(usual);
   }
 
+  Index outputs() const { return width_; }
+
   void declare(Layout& layout, Index width) {
+    if (width != width_)
+      fail("attention: its width is " + std::to_string(width_) + ", its input's " + std::to_string(width));
     const auto declare = [&](const char* name, auto& module, Index w) {
       Layout::Level level(layout, name);
       module.declare(layout, w);
@@ -284,7 +289,7 @@ class MultiHeadAttention {
     }
   }
 
-  Index heads_, kv_heads_, head_dim_;
+  Index width_, heads_, kv_heads_, head_dim_;
   Rotary rotary_;
   Projections projections_;
   bool bias_;

@@ -20,7 +20,7 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 /// with dims.packed_gate gate and up in one, gate_up [2 x hidden, width], the gate's rows first. `Inner` holds what the
 /// policy puts inside: see `takes`.
 template <class T, class Inner, class Act, bool kGated>
-class FeedForward {
+class FeedForward : public Product {
   template <class S>
   using Entry = decltype(std::declval<Inner>().template get<S>(None{}));
   using UpEntry = Entry<slot::up>;
@@ -44,7 +44,8 @@ class FeedForward {
   };
 
   explicit FeedForward(const Dimensions& dims, const Inner& entries = {})
-      : hidden_(checked_hidden(dims)),
+      : width_(dims.width),
+        hidden_(checked_hidden(dims)),
         packed_(kGated && dims.packed_gate),
         bias_(dims.feed_forward_bias),
         up_(hidden_, Kind::up, bias_),
@@ -55,7 +56,11 @@ class FeedForward {
         hidden_entry_(entries.template get<slot::hidden>(None{})),
         dropout_rate_(kernels::checked_rate(dims.dropout.hidden)) {}
 
+  Index outputs() const { return width_; }
+
   void declare(Layout& layout, Index width) {
+    if (width != width_)
+      fail("feed-forward: its width is " + std::to_string(width_) + ", its input's " + std::to_string(width));
     const auto declare = [&](const char* name, auto& module, Index w) {
       Layout::Level level(layout, name);
       module.declare(layout, w);
@@ -173,7 +178,7 @@ class FeedForward {
 
   static constexpr Index kGranule = 64;  // workers share no cache line
 
-  Index hidden_;
+  Index width_, hidden_;
   bool packed_, bias_;
   Linear<T> up_, gate_, down_;
   UpEntry up_entry_;
