@@ -40,7 +40,7 @@ struct InputPort {
   Padding padding;
 
   static InputPort plan(Plan& p, const Pass& pass, MatrixView<const T> x, Index width) {
-    InputPort port{x, {}, {pass.call.lengths.data(), pass.shape.tokens}};
+    InputPort port{x, {}, {given(pass.call.lengths), pass.shape.tokens}};
     if (pass.padded()) port.clean = p.keep<T>(pass.shape.rows(), width);
     return port;
   }
@@ -80,7 +80,7 @@ struct MemoryPort {
     }
     if (pass.memory_padded()) {
       port.clean = p.keep<T>(pass.shape.memory_rows(), width);
-      port.padding = {pass.call.memory_lengths.data(), pass.shape.memory_tokens};
+      port.padding = {given(pass.call.memory_lengths), pass.shape.memory_tokens};
       inner.call.memory = Memory(TensorView<const T>{{pass.shape.batch, pass.shape.memory_tokens}, port.clean});
     }
     port.d_memory = p.gradient<T>(pass.shape.memory_rows(), width);

@@ -11,6 +11,9 @@
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
+/// What a span holds, or null: an emptied vector has a pointer, too.
+inline const Index* given(std::span<const Index> values) { return values.empty() ? nullptr : values.data(); }
+
 /// Values over [batch, heads, queries, keys], row-major. batch and heads may be 1: shared by all.
 template <class T>
 struct AttentionMap {

@@ -113,13 +113,13 @@ class MultiHeadAttention : public Product {
     if constexpr (kCross) {
       t.memory = call.memory.as<T>().matrix;
       t.d_memory = {static_cast<T*>(pass.d_memory), key_rows, t.memory.columns};
-      t.problem.key_lengths = call.memory_lengths.data();
+      t.problem.key_lengths = given(call.memory_lengths);
       t.problem.keep = call.memory_keep;
       t.problem.bias = call.memory_bias.as<T>();
     } else {
       t.problem.causal = call.causal;
       t.problem.align = call.align;
-      t.problem.key_lengths = call.lengths.data();
+      t.problem.key_lengths = given(call.lengths);
       t.problem.keep = call.keep;
       t.problem.bias = call.bias.as<T>();
     }
@@ -140,7 +140,7 @@ class MultiHeadAttention : public Product {
     if (rotary_.width > 0) {
       // Without positions of its own, every sequence turns alike.
       const Index angles = pass.positions_per_row() ? rows : shape.tokens;
-      t.positions = call.positions.data();
+      t.positions = given(call.positions);
       t.cosines = p.keep<T>(angles, rotary_.width / 2);
       t.sines = p.keep<T>(angles, rotary_.width / 2);
     }

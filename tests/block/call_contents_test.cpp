@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// What a call brings: an emptied vector is no vector, a mask without memory is no mask, and what nobody reads is an
+// error.
+#include <surface_helpers.hpp>
+
+namespace {
+
+using namespace surface;
+using norma::Block;
+using norma::Call;
+using norma::DecoderBlock;
+
+constexpr Shape kShape{2, 3};
+
+template <class Net>
+class Caller {
+ public:
+  explicit Caller(const Net& net) : net_(net), weights_(some_weights(net)), workspace_(net.workspace({2, 3, 4})) {}
+  std::string error(const Call& call) {
+    return error_of([&] { net_.forward(weights_, view(x_, kShape, 8), view(y, kShape, 8), workspace_, call); });
+  }
+  std::vector<float> y = std::vector<float>(48);
+
+ private:
+  const Net& net_;
+  norma::Parameters<float> weights_;
+  norma::Workspace workspace_;
+  std::vector<float> x_ = numbers(48, "x");
+};
+
+TEST(CallContents, AnEmptiedVectorIsNotGiven) {
+  const Block<norma::PreLN> net({.width = 8, .heads = 2, .rotary = {.width = 4}});
+  const DecoderBlock<norma::PreLN> reader({.width = 8, .heads = 2});
+  std::vector<Index> emptied(100, 0);
+  emptied.clear();
+  ASSERT_NE(emptied.data(), nullptr);
+  Caller plain(net), with(net), reads(reader), reads_with(reader);
+  EXPECT_EQ(plain.error({}), "");
+  EXPECT_EQ(with.error({.lengths = emptied, .positions = emptied}), "");
+  EXPECT_TRUE(same_bits(plain.y, with.y));
+  auto m = numbers(64, "m");
+  EXPECT_EQ(reads.error({.memory = view(m, {2, 4}, 8)}), "");
+  EXPECT_EQ(reads_with.error({.memory = view(m, {2, 4}, 8), .memory_lengths = emptied}), "");
+  EXPECT_TRUE(same_bits(reads.y, reads_with.y));
+}
+
+}  // namespace
