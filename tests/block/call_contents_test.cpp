@@ -34,7 +34,8 @@ TEST(CallContents, AnEmptiedVectorIsNotGiven) {
   std::vector<Index> emptied(100, 0);
   emptied.clear();
   ASSERT_NE(emptied.data(), nullptr);
-  Caller plain(net), with(net), reads(reader), reads_with(reader);
+  Caller plain(net), with(net);
+  Caller reads(reader), reads_with(reader);
   EXPECT_EQ(plain.error({}), "");
   EXPECT_EQ(with.error({.lengths = emptied, .positions = emptied}), "");
   EXPECT_TRUE(same_bits(plain.y, with.y));
@@ -42,6 +43,29 @@ TEST(CallContents, AnEmptiedVectorIsNotGiven) {
   EXPECT_EQ(reads.error({.memory = view(m, {2, 4}, 8)}), "");
   EXPECT_EQ(reads_with.error({.memory = view(m, {2, 4}, 8), .memory_lengths = emptied}), "");
   EXPECT_TRUE(same_bits(reads.y, reads_with.y));
+}
+
+// The memory is read until the end of backward, and dx is written before.
+TEST(CallContents, BackwardsOutputsLieApartFromTheMemory) {
+  const DecoderBlock<norma::PreLN> net({.width = 8, .heads = 2});
+  const auto weights = some_weights(net);
+  auto gradients = net.gradients();
+  auto workspace = net.workspace({2, 3, 4});
+  const auto x = numbers(48, "x"), dy = numbers(48, "dy");
+  std::vector<float> y(48), dx(48), m = numbers(64, "m");
+  net.forward(weights, view(x, kShape, 8), view(y, kShape, 8), workspace, {.memory = view(m, {2, 4}, 8)});
+  const auto backward = [&](std::vector<float>& d_in, auto&... d_memory) {
+    return error_of([&] {
+      net.backward(weights, view(x, kShape, 8), view(dy, kShape, 8), view(d_in, kShape, 8), gradients, workspace,
+                   view(d_memory, {2, 4}, 8)...);
+    });
+  };
+  std::vector<float> both(64), apart(64);
+  EXPECT_EQ(backward(m), "dx overlaps the memory");
+  EXPECT_EQ(backward(m, apart), "dx overlaps the memory");
+  EXPECT_EQ(backward(both, both), "d_memory overlaps dx");
+  EXPECT_TRUE(same_bits(both, std::vector<float>(64)) && same_bits(m, numbers(64, "m")));
+  EXPECT_EQ(backward(dx, apart), "");
 }
 
 }  // namespace
