@@ -45,6 +45,50 @@ TEST(CallContents, AnEmptiedVectorIsNotGiven) {
   EXPECT_TRUE(same_bits(reads.y, reads_with.y));
 }
 
+TEST(CallContents, AMaskWithoutMemoryIsAnError) {
+  const Block<norma::PreLN> net({.width = 8, .heads = 2});
+  const DecoderBlock<norma::PreLN> reader({.width = 8, .heads = 2});
+  Caller plain(net);
+  EXPECT_EQ(plain.error({.keep = {nullptr, 1, 1, 3, 3}}), "keep has no memory (null)");
+  EXPECT_EQ(plain.error({.bias = norma::AttentionMap<float>{nullptr, 2, 1, 3, 3}}), "bias has no memory (null)");
+  EXPECT_EQ(plain.error({.bias = norma::AttentionMap<double>{nullptr, 1, 1, 3, 3}}),
+            "bias is of another scalar type than the network");
+  Caller reads(reader);
+  auto m = numbers(64, "m");
+  EXPECT_EQ(reads.error({.memory = view(m, {2, 4}, 8), .memory_keep = {nullptr, 1, 1, 3, 4}}),
+            "memory_keep has no memory (null)");
+  EXPECT_EQ(reads.error({.memory = view(m, {2, 0}, 8), .memory_keep = {nullptr, 1, 1, 3, 0}}), "");
+}
+
+TEST(CallContents, WhatNobodyReadsIsAnError) {
+  const Block<norma::PreLN> net({.width = 8, .heads = 2});
+  Caller plain(net);
+  auto m = numbers(64, "m");
+  const std::vector<Index> lengths{2, 2}, positions{4, 5, 6};
+  const bool keep[12] = {};
+  const float bias[12] = {};
+  EXPECT_EQ(plain.error({.memory = view(m, {2, 4}, 8)}), "memory is given, but this network has no cross-attention");
+  EXPECT_EQ(plain.error({.memory_lengths = lengths}),
+            "memory_lengths is given, but this network has no cross-attention");
+  EXPECT_EQ(plain.error({.memory_keep = {keep, 1, 1, 3, 4}}),
+            "memory_keep is given, but this network has no cross-attention");
+  EXPECT_EQ(plain.error({.memory_bias = norma::AttentionMap<float>{bias, 1, 1, 3, 4}}),
+            "memory_bias is given, but this network has no cross-attention");
+  EXPECT_EQ(plain.error({.positions = positions}),
+            "positions is given, but this network has no rotary positions (Dimensions::rotary)");
+}
+
+TEST(CallContents, ConstantsOutOfRange) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto made = [](const norma::Dimensions& dims) { return error_of([&] { Block<norma::PreLN>{dims}; }); };
+  for (double base : {0.0, -1.0, nan, std::numeric_limits<double>::infinity()})
+    EXPECT_EQ(made({.width = 8, .heads = 2, .rotary = {.width = 4, .base = base}}),
+              "attention: rotary base is " + std::to_string(base) + ", wanted a positive number");
+  EXPECT_EQ(made({.width = 8, .heads = 2, .score_scale = nan}), "attention: score_scale is nan");
+  const Block<norma::PreLN> net({.width = 8, .heads = 2});
+  EXPECT_EQ(error_of([&] { net.workspace(kShape, {.workers = 4}); }), "workspace: an executor of 4 workers has no run");
+}
+
 // The memory is read until the end of backward, and dx is written before.
 TEST(CallContents, BackwardsOutputsLieApartFromTheMemory) {
   const DecoderBlock<norma::PreLN> net({.width = 8, .heads = 2});

@@ -171,6 +171,7 @@ class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
              Workspace& workspace, Call call) const {
     call.causal = true;
     this->check_parameters("weights", weights);
+    check_no_memory("a language model", call);
     if (!(targets.shape == shape))
       fail("targets has shape " + shape_text({targets.shape.batch, targets.shape.tokens}) + ", wanted " +
            shape_text({shape.batch, shape.tokens}));

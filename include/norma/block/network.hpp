@@ -106,6 +106,8 @@ class Network {
 
   Workspace make_workspace(Mode mode, Shape shape, const Executor& executor) const {
     if (executor.workers < 1) fail("workspace: an executor has at least one worker");
+    if (executor.workers > 1 && executor.run == nullptr)
+      fail("workspace: an executor of " + std::to_string(executor.workers) + " workers has no run");
     if (shape.batch < 0 || shape.tokens < 0 || shape.memory_tokens < 0)
       fail("workspace: batch and tokens may not be negative");
     Plan p(mode, nullptr, 0, executor);

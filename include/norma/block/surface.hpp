@@ -35,7 +35,10 @@ class Surface : public Network<Core> {
     if (overlap(in.matrix, out.matrix)) fail("y overlaps x");
     this->check_parameters("weights", weights);
     Shape shape = in.shape;
-    if constexpr (Core::kReads) shape.memory_tokens = checked_memory(call, shape, out.matrix);
+    if constexpr (Core::kReads)
+      shape.memory_tokens = checked_memory(call, shape, out.matrix);
+    else
+      check_no_memory("this network", call);
     this->core().forward(weights.data(),
                          this->begin(workspace, {.shape = shape, .call = call}, {in.matrix, out.matrix}));
     this->end(workspace);

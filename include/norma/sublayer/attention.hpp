@@ -73,6 +73,7 @@ class MultiHeadAttention : public Product {
         dropout_rate_(kernels::checked_rate(dims.dropout.attention)) {
     const double usual = dims.score_scale != 0 ? dims.score_scale : 1 / std::sqrt(static_cast<double>(head_dim_));
     score_scale_ = entries.template get<slot::score_scale>(usual);
+    if (!simd::is_finite(score_scale_)) fail("attention: score_scale is " + std::to_string(score_scale_));
   }
 
   Index outputs() const { return width_; }
@@ -227,13 +228,15 @@ class MultiHeadAttention : public Product {
     if (rotary.width % 2 != 0 || rotary.width < 0 || rotary.width > head_dim)
       fail("attention: rotary width " + std::to_string(rotary.width) + ", wanted an even number up to head_dim " +
            std::to_string(head_dim));
+    if (!simd::is_finite(rotary.base) || rotary.base <= 0)
+      fail("attention: rotary base is " + std::to_string(rotary.base) + ", wanted a positive number");
     return rotary;
   }
 
   /// Masks and positions fit the shape.
   void validate(const Call& call, const Shape& shape) const {
     const auto check_bias = [&](const char* name, const Bias& bias, Index keys) {
-      if (!bias.empty() && bias.as<T>().data == nullptr)
+      if (!bias.empty() && bias.as<T>().empty())
         fail(std::string(name) + " is of another scalar type than the network");
       check_map(name, bias.as<T>(), shape.batch, heads_, shape.tokens, keys);
     };
@@ -247,6 +250,8 @@ class MultiHeadAttention : public Product {
       if (positions != 0 && positions != shape.tokens && positions != shape.rows())
         fail("positions has " + std::to_string(positions) + " values, wanted " + std::to_string(shape.tokens) + " or " +
              std::to_string(shape.rows()));
+      if (positions != 0 && rotary_.width == 0)
+        fail("positions is given, but this network has no rotary positions (Dimensions::rotary)");
     }
   }
 
