@@ -89,6 +89,33 @@ TEST(CallContents, ConstantsOutOfRange) {
   EXPECT_EQ(error_of([&] { net.workspace(kShape, {.workers = 4}); }), "workspace: an executor of 4 workers has no run");
 }
 
+// The encoder drops, too, and what it may be told on its own is its masks.
+TEST(CallContents, TheEncoderTrainsWithTheDecoder) {
+  const Shape shape{2, 3}, source_shape{2, 4};
+  const norma::EncoderDecoder<Block<norma::PreLN>, DecoderBlock<norma::PreLN>> net(
+      {.width = 8, .heads = 2, .dropout = {.hidden = 1}}, 1, 1);
+  const auto weights = some_weights(net);
+  auto workspace = net.workspace({2, 3, 4});
+  const auto source = numbers(64, "source"), target = numbers(48, "target");
+  const auto down = [&](const Call& call, const Call& source_call = {}) {
+    std::vector<float> y(48), d_source(64), d_target(48);
+    auto gradients = net.gradients();
+    net.forward(weights, view(source, source_shape, 8), view(target, shape, 8), view(y, shape, 8), workspace, call,
+                source_call);
+    net.backward(weights, view(source, source_shape, 8), view(target, shape, 8), view(target, shape, 8),
+                 view(d_source, source_shape, 8), view(d_target, shape, 8), gradients, workspace);
+    return gradients["encoder.layers.0.feed_forward.down.weight"].norm();
+  };
+  EXPECT_GT(down({}), 0);
+  EXPECT_EQ(down({.training = true, .seed = 1}), 0);  // of a hidden layer that is dropped whole
+  for (const Call& wrong : {Call{.training = true}, Call{.seed = 1}, Call{.step = 1}})
+    EXPECT_EQ(error_of([&] { down({}, wrong); }),
+              "training, seed and step are the call's, for both stacks; leave them out of the source's");
+  const std::vector<Index> lengths{1, 1};
+  EXPECT_EQ(error_of([&] { down({}, {.memory_lengths = lengths}); }),
+            "memory_lengths is given, but the encoder has no cross-attention");
+}
+
 // The memory is read until the end of backward, and dx is written before.
 TEST(CallContents, BackwardsOutputsLieApartFromTheMemory) {
   const DecoderBlock<norma::PreLN> net({.width = 8, .heads = 2});
