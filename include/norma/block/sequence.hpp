@@ -173,6 +173,7 @@ class Sequence {
   void add_body(const Policy& policy, const Norm& norm, const Dimensions& dims, Depth depth, Layout& layout) {
     layout.begin_block(depth.layer);
     bodies_.emplace_back(policy, norm, dims, depth, layout);
+    layout.end_block();
   }
   /// Nothing closes the stream: part 0 of the last block is the output.
   bool writes_to_caller(Index i) const { return !closes() && i + 1 == static_cast<Index>(bodies_.size()); }

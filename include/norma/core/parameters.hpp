@@ -98,7 +98,7 @@ struct ParameterInfo {
   Kind kind;
   InitialValue initial;
   double gain = 1;            ///< the policy's factor on what the initialiser draws
-  int layer = 1;              ///< 1-based depth of its block
+  int layer = 1;              ///< 1-based depth of its block; 1 outside of blocks
   int layers = 1;             ///< depth of its stack
   std::vector<Part> parts{};  ///< of a fused weight; empty: one weight
 
@@ -128,10 +128,16 @@ class Layout {
   void begin_stack(int layers) {
     stack_ = prefix_;
     layers_ = layers;
+    end_block();
   }
   void begin_block(int layer) {
     block_ = prefix_;
     layer_ = layer;
+  }
+  /// What follows belongs to no block: what opens and closes a stack, a head.
+  void end_block() {
+    block_ = site_ = stack_;
+    layer_ = 1;
   }
   void begin_site() { site_ = prefix_; }
   void set_gain(Gain gain) { gain_ = gain; }
