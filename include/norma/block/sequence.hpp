@@ -69,7 +69,7 @@ class Sequence {
       Depth depth = first;
       depth.layer += i;
       if (span == Span::stack) {
-        Layout::Level level(layout, "layers." + std::to_string(i));
+        Layout::Level level(layout, Layout::block_level(i));
         add_body(policy, norm, dims, depth, layout);
       } else {
         add_body(policy, norm, dims, depth, layout);

@@ -152,8 +152,15 @@ class Layout {
     entries_.back().parts = std::move(parts);
     return at;
   }
-  /// The full name of something at this level: of a random stream, say.
+  /// The full name of a parameter at this level.
   std::string full_name(std::string_view name) const { return prefix_ + std::string(name); }
+  /// The name of a random stream at this level. A block alone has the names that it has in a stack, so that blocks
+  /// stacked by hand draw what those of a stack draw, each its own.
+  std::string stream_name(std::string_view name) const {
+    return stack_ + block_level(layer_ - 1) + "." + prefix_.substr(block_.size()) + std::string(name);
+  }
+  /// The name of the level of a stack's block, counted from 0.
+  static std::string block_level(int index) { return "layers." + std::to_string(index); }
 
   /// The first to ask in this scope makes the parameter, the others get the same one; their gradients add up.
   Parameter shared(Scope scope, std::string_view name, Index rows, Index columns, Kind kind,

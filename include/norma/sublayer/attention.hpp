@@ -99,7 +99,7 @@ class MultiHeadAttention : public Product {
       head_scale_ = layout.add("head_scale", 1, heads_, Kind::scale, constant(head_scale_initial_));
     declare("before_output", output_entry_, heads_ * head_dim_);
     declare("output", output_, heads_ * head_dim_);
-    dropout_name_ = layout.full_name("dropout");
+    dropout_name_ = layout.stream_name("dropout");
   }
 
   Tape plan(Plan& p, const Pass& pass) const {

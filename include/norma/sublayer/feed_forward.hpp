@@ -75,7 +75,7 @@ class FeedForward : public Product {
     declare("up_entry", up_entry_, hidden_);
     declare("hidden_entry", hidden_entry_, hidden_);
     declare("down", down_, hidden_);
-    dropout_name_ = layout.full_name("dropout");
+    dropout_name_ = layout.stream_name("dropout");
   }
 
   Tape plan(Plan& p, const Pass& pass) const {
