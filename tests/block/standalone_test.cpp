@@ -28,4 +28,17 @@ TEST(Standalone, WidthsAreTheModules) {
   EXPECT_EQ(error_of([] { Standalone(norma::Identity<float>{}, 0); }), "width is 0, wanted at least 1");
 }
 
+// The columns of one matrix: the rows lie between each other without touching.
+TEST(Standalone, BlocksOfColumnsOfOneMatrix) {
+  const Standalone linear(norma::Linear<float>(4, norma::Kind::up), 3);
+  const auto weights = some_weights(linear);
+  auto workspace = linear.workspace({1, 5});
+  const auto all = numbers(35, "x");
+  RowMajor m = Eigen::Map<const RowMajor>(all.data(), 5, 7), x = m.leftCols(3), y(5, 4);
+  linear.forward(weights, x, y, workspace);
+  linear.forward(weights, m.leftCols(3), m.rightCols(4), workspace);
+  EXPECT_EQ(RowMajor(m.rightCols(4)), y);
+  EXPECT_EQ(RowMajor(m.leftCols(3)), x);
+}
+
 }  // namespace
