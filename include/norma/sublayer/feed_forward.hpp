@@ -118,10 +118,12 @@ class FeedForward : public Product {
       up_.forward(weights, x, t.a_in, t.up);
       run(up_entry_, t.a_in, t.a, t.up_entry);
     }
-    t.executor.split(t.a.size(), kGranule, [&](Index, Index begin, Index end) {
-      for (Index i = begin; i < end; ++i) {
-        t.h.data[i] = Act::value(t.a.data[i]);
-        if constexpr (kGated) t.h.data[i] *= t.b.data[i];
+    for_each_row(t, [&](Index r) {
+      const T *a = t.a.row(r), *b = t.b.row(r);
+      T* h = t.h.row(r);
+      for (Index i = 0; i < hidden_; ++i) {
+        h[i] = Act::value(a[i]);
+        if constexpr (kGated) h[i] *= b[i];
       }
     });
     run(hidden_entry_, t.h, t.h_out, t.hidden_entry);
@@ -138,14 +140,16 @@ class FeedForward : public Product {
     down_.backward(weights, t.h_out, dy, t.da, Write::assign, gradients, t.down);
     kernels::drop_elements(t.dropout, t.da);
     run(hidden_entry_, t.h, t.da, t.hidden_entry);
-    t.executor.split(t.a.size(), kGranule, [&](Index, Index begin, Index end) {
-      for (Index i = begin; i < end; ++i) {
-        const T dh = t.da.data[i], slope = Act::derivative(t.a.data[i]);
+    for_each_row(t, [&](Index r) {
+      const T *a = t.a.row(r), *b = t.b.row(r);
+      T *da = t.da.row(r), *db = t.db.row(r);
+      for (Index i = 0; i < hidden_; ++i) {
+        const T dh = da[i], slope = Act::derivative(a[i]);
         if constexpr (kGated) {
-          t.db.data[i] = dh * Act::value(t.a.data[i]);
-          t.da.data[i] = dh * slope * t.b.data[i];
+          db[i] = dh * Act::value(a[i]);
+          da[i] = dh * slope * b[i];
         } else {
-          t.da.data[i] = dh * slope;
+          da[i] = dh * slope;
         }
       }
     });
@@ -161,6 +165,14 @@ class FeedForward : public Product {
   }
 
  private:
+  /// Row by row: with -ffast-math a compiler's vector of exponentials rounds unlike the remainder of a loop, and where
+  /// that falls must not depend on the other rows.
+  template <class F>
+  static void for_each_row(const Tape& t, F&& f) {
+    t.executor.split(t.a.rows, 1, [&](Index, Index begin, Index end) {
+      for (Index r = begin; r < end; ++r) f(r);
+    });
+  }
   static Index checked_hidden(const Dimensions& dims) {
     if (dims.hidden < 0) fail("feed-forward: hidden is " + std::to_string(dims.hidden));
     return dims.hidden > 0 ? dims.hidden : 4 * dims.width;
@@ -175,8 +187,6 @@ class FeedForward : public Product {
     gate_.use(weight, gate, bias_ ? &bias : nullptr);
     up_.use(weight, up, bias_ ? &bias : nullptr);
   }
-
-  static constexpr Index kGranule = 64;  // workers share no cache line
 
   Index width_, hidden_;
   bool packed_, bias_;
