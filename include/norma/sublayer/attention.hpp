@@ -135,7 +135,7 @@ class MultiHeadAttention : public Product {
     if (active(query_entry_)) t.q_in = p.keep_if<T>(QueryEntry::needs_x, rows, width);
     if (active(key_entry_)) t.k_in = p.keep_if<T>(KeyEntry::needs_x, key_rows, kv_width);
     if (active(value_entry_)) t.v_in = p.keep_if<T>(ValueEntry::needs_x, key_rows, kv_width);
-    if constexpr (kHeadScale) t.o_scaled = p.keep<T>(rows, width);
+    if constexpr (kHeadScale) t.o_scaled = p.keep_if<T>(!active(output_entry_) || OutputEntry::needs_x, rows, width);
     t.o_out = active(output_entry_) ? p.keep<T>(rows, width) : t.o_scaled;
     t.log_sums = p.keep<T>(rows, heads_);
     if (rotary_.width > 0) {

@@ -83,14 +83,15 @@ class FeedForward : public Product {
     Tape t{};
     // Plain, the activation acts on the up projection; gated, on the gate.
     const bool a_entry = kGated ? active(gate_entry_) : active(up_entry_);
+    constexpr bool kNeedsA = kGated ? GateEntry::needs_x : UpEntry::needs_x;
     t.a = t.a_in = p.keep<T>(rows, hidden_);
-    if (a_entry) t.a_in = p.keep<T>(rows, hidden_);
+    if (a_entry) t.a_in = p.keep_if<T>(kNeedsA, rows, hidden_);
     if constexpr (kGated) {
       t.b = t.b_in = p.keep<T>(rows, hidden_);
-      if (active(up_entry_)) t.b_in = p.keep<T>(rows, hidden_);
+      if (active(up_entry_)) t.b_in = p.keep_if<T>(UpEntry::needs_x, rows, hidden_);
       t.db = p.gradient<T>(rows, hidden_);
     }
-    t.h = t.h_out = p.keep<T>(rows, hidden_);
+    t.h_out = t.h = p.keep_if<T>(!active(hidden_entry_) || HiddenEntry::needs_x, rows, hidden_);
     if (active(hidden_entry_)) t.h_out = p.keep<T>(rows, hidden_);
     t.da = p.gradient<T>(rows, hidden_);
     t.executor = p.executor();
