@@ -28,6 +28,10 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 template <class M>
 inline constexpr bool kReadsMemory = false;
 
+/// Whether a sublayer may stand where this role is. A sublayer of a user's own may stand anywhere unless it says more.
+template <class M, Role R>
+inline constexpr bool kServes = true;
+
 /// Base of modules made of matrix products: Linear, Attention, FeedForward. They have `Index outputs() const`, the
 /// width of their output, and cannot work in place, so they fill no slot.
 struct Product {};

@@ -312,6 +312,9 @@ class MultiHeadAttention : public Product {
 
 template <class T, class Inner>
 inline constexpr bool kReadsMemory<MultiHeadAttention<T, Inner, true>> = true;
+template <class T, class Inner, bool kCross, Role R>
+inline constexpr bool kServes<MultiHeadAttention<T, Inner, kCross>, R> = R == (kCross ? Role::cross_attention
+                                                                                      : Role::attention);
 
 // Names for the arguments of Block and DecoderBlock.
 template <class T, class Inner = Entries<>>

@@ -199,6 +199,9 @@ class FeedForward : public Product {
   std::string dropout_name_;
 };
 
+template <class T, class Inner, class Act, bool kGated, Role R>
+inline constexpr bool kServes<FeedForward<T, Inner, Act, kGated>, R> = R == Role::feed_forward;
+
 // Names for the argument of Block.
 template <class T, class Inner = Entries<>>
 using ReLU = FeedForward<T, Inner, activation::ReLU, false>;
