@@ -162,15 +162,18 @@ TEST_F(Errors, BackwardAfterAForwardThatFailed) {
   // Refused for its tensors: there never was a forward.
   error_of([&] { net_.forward(weights_, x(), at(y_.data(), {2, 4}), workspace_); });
   backward_refuses({"backward without a forward"}, x(), dy(), dx());
-  // Refused for its size: what was there is gone.
+  // Refused for its size: what was there stays.
   forward();
   std::vector<float> long_x(2 * kSize), long_y(2 * kSize);
   EXPECT_NE(error_of([&] {
               net_.forward(weights_, view(long_x, {4, 5}, kWidth), view(long_y, {4, 5}, kWidth), workspace_);
             }),
             "");
-  backward_refuses({"backward without a forward"}, x(), dy(), dx());
-  forward();
+  backward_works();
+  std::vector<norma::Index> beyond{5, 6};
+  EXPECT_NE(error_of([&] { net_.forward(weights_, x(), y(), workspace_, {.lengths = beyond}); }), "");
+  const bool keep[1] = {};
+  EXPECT_NE(error_of([&] { net_.forward(weights_, x(), y(), workspace_, {.keep = {keep, 1, 1, 1, 1}}); }), "");
   backward_works();
 }
 

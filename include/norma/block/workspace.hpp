@@ -36,7 +36,8 @@ class Workspace {
   Executor executor_;
   Usage usage_;
   std::shared_ptr<const void> owner_;  // the layout of the network whose tape is here; null when there is none
-  Pass pass_;
+  bool spent_ = false;                 // the last forward's tape is used up
+  Shape shape_;                        // of the last forward
 };
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET
