@@ -127,7 +127,7 @@ struct Sites<Policy, Norm, First, Rest...> {
 /// Adds the gradients of the other parts to part 0: the backward of "every part starts as x".
 template <std::size_t Parts, class T>
 void join_parts(const std::array<MatrixView<T>, Parts>& ds) {
-  for (std::size_t i = 1; i < Parts; ++i) kernels::add<T>(ds[0], ds[i], ds[0]);
+  for (std::size_t i = 1; i < Parts; ++i) kernels::add(ds[0], ds[i], ds[0]);
 }
 
 /// One block without ends: what a stack is made of. Between blocks the stream has as many parts

@@ -57,7 +57,7 @@ class Single {
     if (active(module_))
       module_.backward(weights, t.input.entered(), MatrixView<const T>(t.dy), dx, Write::assign, gradients, t.module);
     else
-      kernels::copy<T>(t.dy, dx);
+      kernels::copy(t.dy, dx);
     t.input.leave(dx);
   }
 

@@ -80,7 +80,7 @@ class Surface : public Network<Core> {
     for (const auto& other : {tensor_view<const T>(x).matrix, tensor_view<const T>(dy).matrix, tape.memory.memory})
       if (overlap(other, out.matrix)) fail("d_memory overlaps x, dy or the memory");
     backward(weights, x, dy, dx, gradients, workspace);
-    kernels::copy<T>(tape.memory.d_memory, out.matrix);
+    kernels::copy(tape.memory.d_memory, out.matrix);
   }
 
  protected:

@@ -290,7 +290,7 @@ class MultiHeadAttention : public Product {
     for (Index h = 0; h < heads_; ++h) {
       const MatrixView<T> ds = d.middle_columns(h * head_dim_, head_dim_);
       gradient[h] += static_cast<T>(kernels::dot<T>(x.middle_columns(h * head_dim_, head_dim_), ds));
-      kernels::scale<T>(ds, factor[h], ds);
+      kernels::scale(ds, factor[h], ds);
     }
   }
 
