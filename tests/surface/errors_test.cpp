@@ -240,8 +240,17 @@ TEST(ConstructionErrors, NameWhatIsWrong) {
   says(post({.width = 12, .heads = 3}, {.layer = 5, .layers = 4}), {"layer 5 of 4"});
   says(post({.width = 12, .heads = 3}, {.layer = 1, .layers = 0}), {"layer 1 of 0"});
   EXPECT_EQ(post({.width = 12, .heads = 3}, {.layer = 4, .layers = 4}), "");
-  says(error_of([] { norma::Encoder<Post>({.width = 12, .heads = 3}, 0); }), {"0 blocks"});
-  says(error_of([] { norma::Encoder<Post>({.width = 12, .heads = 3}, -1); }), {"-1"});
+  for (int layers : {0, -1})
+    EXPECT_EQ(error_of([&] { norma::Encoder<Post>({.width = 12, .heads = 3}, layers); }),
+              "layers is " + std::to_string(layers) + ", wanted at least 1");
+  using Pair = norma::EncoderDecoder<Post, norma::DecoderBlock<norma::PostLN>>;
+  EXPECT_EQ(error_of([] { Pair({.width = 12, .heads = 3}, 0, 1); }), "encoder.layers is 0, wanted at least 1");
+  EXPECT_EQ(error_of([] { Pair({.width = 12, .heads = 3}, 1, 0); }), "decoder.layers is 0, wanted at least 1");
+  EXPECT_EQ(post({.width = 12, .dropout = {.branch = 2}}), "dropout.branch is 2.000000, wanted 0 to 1");
+  EXPECT_EQ(post({.width = 12, .dropout = {.attention = 2}}), "dropout.attention is 2.000000, wanted 0 to 1");
+  EXPECT_EQ(post({.width = 12, .dropout = {.hidden = -1}}), "dropout.hidden is -1.000000, wanted 0 to 1");
+  EXPECT_EQ(post({.width = 12, .dropout = {.path = std::numeric_limits<double>::quiet_NaN()}}),
+            "dropout.path is nan, wanted 0 to 1");
   says(error_of([] { Standalone<norma::LayerNorm<float>>({}, 0); }), {"width is 0, wanted at least 1"});
   says(post({.width = Index(1) << 40, .heads = 1}), {"too large"});
 }

@@ -70,7 +70,7 @@ class MultiHeadAttention : public Product {
         value_entry_(entries.template get<slot::value>(None{})),
         output_entry_(entries.template get<slot::before_output>(None{})),
         head_scale_initial_(entries.template get<slot::head_scale>(1.0)),
-        dropout_rate_(kernels::checked_rate(dims.dropout.attention)) {
+        dropout_rate_(kernels::checked_rate(dims.dropout.attention, "dropout.attention")) {
     const double usual = dims.score_scale != 0 ? dims.score_scale : 1 / std::sqrt(static_cast<double>(head_dim_));
     score_scale_ = entries.template get<slot::score_scale>(usual);
     if (!simd::is_finite(score_scale_)) fail("attention: score_scale is " + std::to_string(score_scale_));

@@ -54,7 +54,7 @@ class FeedForward : public Product {
         up_entry_(entries.template get<slot::up>(None{})),
         gate_entry_(entries.template get<slot::gate>(None{})),
         hidden_entry_(entries.template get<slot::hidden>(None{})),
-        dropout_rate_(kernels::checked_rate(dims.dropout.hidden)) {}
+        dropout_rate_(kernels::checked_rate(dims.dropout.hidden, "dropout.hidden")) {}
 
   Index outputs() const { return width_; }
 
