@@ -78,6 +78,27 @@ TEST(CallContents, WhatNobodyReadsIsAnError) {
             "positions is given, but this network has no rotary positions (Dimensions::rotary)");
 }
 
+TEST(CallContents, ABiasIsGivenAsAMaskIs) {
+  const Block<norma::PreLN> net({.width = 8, .heads = 2});
+  const auto bias = numbers(18, "bias");
+  Caller by_map(net), by_sizes(net);
+  EXPECT_EQ(by_map.error({.bias = norma::AttentionMap<float>{bias.data(), 1, 2, 3, 3}}), "");
+  EXPECT_EQ(by_sizes.error({.bias = {bias.data(), 1, 2, 3, 3}}), "");
+  EXPECT_TRUE(same_bits(by_map.y, by_sizes.y));
+}
+
+TEST(CallContents, AWorkspaceToBeAssigned) {
+  const Block<norma::PreLN> net({.width = 8, .heads = 2});
+  const auto weights = some_weights(net);
+  const auto x = numbers(48, "x");
+  std::vector<float> y(48);
+  norma::Workspace workspace;
+  const auto forward = [&] { net.forward(weights, view(x, kShape, 8), view(y, kShape, 8), workspace); };
+  EXPECT_EQ(error_of(forward).substr(0, 30), "workspace holds 0 bytes, wante");
+  workspace = net.workspace(kShape);
+  EXPECT_EQ(error_of(forward), "");
+}
+
 TEST(CallContents, ConstantsOutOfRange) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto made = [](const norma::Dimensions& dims) { return error_of([&] { Block<norma::PreLN>{dims}; }); };

@@ -39,6 +39,10 @@ class Bias {
   Bias() = default;
   Bias(const AttentionMap<float>& map) : f32_(map) {}   // NOLINT: implicit, Call{.bias = map}
   Bias(const AttentionMap<double>& map) : f64_(map) {}  // NOLINT
+  /// Call{.bias = {pointer, batch, heads, queries, keys}}, as keep.
+  template <class T>
+  Bias(const T* data, Index batch, Index heads, Index queries, Index keys)
+      : Bias(AttentionMap<T>{data, batch, heads, queries, keys}) {}
 
   template <class T>
   const AttentionMap<T>& as() const {

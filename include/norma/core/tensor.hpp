@@ -105,8 +105,10 @@ TensorView<T> tensor_view(E& e) {
     if (e.cols() > 1 && e.innerStride() != 1) fail("the elements of a matrix row must be adjacent (inner stride 1)");
     return {shape, {e.data(), shape.rows(), static_cast<Index>(e.cols()), stride}};
   } else {
-    static_assert(detail::kNever<E>,
-                  "norma: pass an Eigen tensor or matrix (Tensor, TensorMap, Matrix, Map), not an expression");
+    static_assert(
+        detail::kNever<E>,
+        "norma: pass an Eigen tensor or matrix (Tensor, TensorMap, Matrix, Map), not an expression; of a pointer, "
+        "a norma::TensorView");
     return {};
   }
 }
