@@ -64,6 +64,15 @@ TEST(Depth, ReachesTheParametersForTheInitialiser) {
     EXPECT_EQ(p.layers, 3);
   }
 }
+TEST(Depth, WhatFollowsTheBlocksBelongsToNone) {
+  const norma::LanguageModel<norma::Block<norma::PreLN>> model(kDims, 3, {.size = 5});
+  EXPECT_EQ(model.layout().find("layers.2.feed_forward.up.weight").layer, 3);
+  for (const char* name : {"close.gamma", "head.weight", "embedding.weight"})
+    EXPECT_EQ(model.layout().find(name).layer, 1) << name;
+  // So a head is not scaled by depth.
+  const auto head = [&](const auto& scheme) { return model.initialize(norma::Rng(1), scheme)["head.weight"](0, 0); };
+  EXPECT_EQ(head(norma::DepthScaled<>{}), head(norma::XavierUniform{}));
+}
 TEST(Depth, OutsideTheStackIsAnError) {
   EXPECT_THROW(B(kDims, {0, 3}), norma::Error);
   EXPECT_THROW(B(kDims, {4, 3}), norma::Error);

@@ -35,6 +35,33 @@ TEST(Dropout, SeedAndStepSayWhatIsDropped) {
   EXPECT_NE(forward(net, shape, {.training = true, .seed = 3, .step = 2}), first);
   EXPECT_NE(forward(net, shape, {.training = true, .seed = 4, .step = 1}), first);
 }
+// Blocks stacked by hand drop what a stack of them drops, each its own.
+TEST(Dropout, ABlockAloneDropsByItsDepth) {
+  const Dimensions dims{
+      .width = 12, .heads = 3, .hidden = 10, .dropout = {.branch = 0.3, .attention = 0.3, .hidden = 0.3, .path = 0.3}};
+  const Shape shape{4, 3};
+  const Call call{.training = true, .seed = 3, .step = 5};
+  const Encoder<Block<PostLN>> stack(dims, 2);
+  const auto weights = stack.initialize(Rng(2));
+  std::vector<float> x(144);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(Rng(1).normal(i));
+  const auto run = [&](const auto& net, const auto& own, std::vector<float>& in) {
+    std::vector<float> y(in.size());
+    auto workspace = net.workspace(shape);
+    const auto view = [&](std::vector<float>& v) { return TensorView<float>{shape, {v.data(), shape.rows(), 12}}; };
+    net.forward(own, view(in), view(y), workspace, call);
+    return y;
+  };
+  std::vector<float> y = x;
+  for (int layer = 1; layer <= 2; ++layer) {
+    const Block<PostLN> block(dims, {.layer = layer, .layers = 2});
+    auto own = block.gradients();
+    own.for_each_parameter(
+        [&](const ParameterInfo& p, auto map) { map = weights["layers." + std::to_string(layer - 1) + "." + p.name]; });
+    y = run(block, own, y);
+  }
+  EXPECT_EQ(y, run(stack, weights, x));
+}
 // Case I05: the scale is 1 / (1 - rate), of the mask and not of zeros in x; the rate is met.
 TEST(Dropout, ScaleAndRate) {
   const kernels::Dropout dropout{0.25, Rng(7)};

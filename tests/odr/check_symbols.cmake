@@ -36,7 +36,7 @@ list(SORT shared)
 message(STATUS "${tagged} weak symbols with the tag; without it: ${shared}")
 # Plain values, messages and containers; no kernel and no module.
 set(known Buffer Call Depth Dimensions Error Gain Kind Layout MatrixView Parameter ParameterInfo Parameters Pass Rng Shape
-  TensorView as_const assertion_failed check_tensor constant contains detail error_handler fail operator overlap philox
+  TensorView as_const assertion_failed check_tensor constant contains detail error_handler operator overlap philox
   tensor_view testing version)
 foreach(name IN LISTS shared)
   if(NOT name IN_LIST known)

@@ -39,6 +39,23 @@ TEST(FeedForwardEntries, Hidden) {
 TEST(FeedForwardEntries, Gate) { check<SwiGLU>(place().gate(RMSNorm<double>{})); }
 TEST(FeedForwardEntries, ModulesThatNeedNoInput) { check<GELU>(place().up(norma::Scale{0.6}).hidden(norma::Scale{2})); }
 
+// Its input is not kept, but for the projections' and the activation's.
+TEST(FeedForwardEntries, WhatNobodyReadsAgainIsNotKept) {
+  const auto tape_bytes = [](const auto& network) {
+    auto workspace = network.workspace({1, 7});
+    const auto weights = network.initialize(norma::Rng(1));
+    std::vector<float> x(7 * 16), y(7 * 16);
+    const auto view = [](auto& v) { return norma::TensorView<float>{{1, 7}, {v.data(), 7, 16}}; };
+    network.forward(weights, view(x), view(y), workspace);
+    return workspace.usage().tape_bytes;
+  };
+  const norma::Scale half{0.5};
+  EXPECT_EQ(tape_bytes(GELU::make<float>(16, 32, place().up(half).hidden(half))),
+            tape_bytes(GELU::make<float>(16, 32)));
+  EXPECT_EQ(tape_bytes(SwiGLU::make<float>(16, 32, place().up(half).gate(half).hidden(half))),
+            tape_bytes(SwiGLU::make<float>(16, 32)));
+}
+
 template <class T>
 auto everything() {
   return place().gate(LayerNorm<T>{}).up(RMSNorm<T>{}).hidden(LayerNorm<T>{});

@@ -162,15 +162,18 @@ TEST_F(Errors, BackwardAfterAForwardThatFailed) {
   // Refused for its tensors: there never was a forward.
   error_of([&] { net_.forward(weights_, x(), at(y_.data(), {2, 4}), workspace_); });
   backward_refuses({"backward without a forward"}, x(), dy(), dx());
-  // Refused for its size: what was there is gone.
+  // Refused for its size: what was there stays.
   forward();
   std::vector<float> long_x(2 * kSize), long_y(2 * kSize);
   EXPECT_NE(error_of([&] {
               net_.forward(weights_, view(long_x, {4, 5}, kWidth), view(long_y, {4, 5}, kWidth), workspace_);
             }),
             "");
-  backward_refuses({"backward without a forward"}, x(), dy(), dx());
-  forward();
+  backward_works();
+  std::vector<norma::Index> beyond{5, 6};
+  EXPECT_NE(error_of([&] { net_.forward(weights_, x(), y(), workspace_, {.lengths = beyond}); }), "");
+  const bool keep[1] = {};
+  EXPECT_NE(error_of([&] { net_.forward(weights_, x(), y(), workspace_, {.keep = {keep, 1, 1, 1, 1}}); }), "");
   backward_works();
 }
 
@@ -247,9 +250,18 @@ TEST(ConstructionErrors, NameWhatIsWrong) {
   says(post({.width = 12, .heads = 3}, {.layer = 5, .layers = 4}), {"layer 5 of 4"});
   says(post({.width = 12, .heads = 3}, {.layer = 1, .layers = 0}), {"layer 1 of 0"});
   EXPECT_EQ(post({.width = 12, .heads = 3}, {.layer = 4, .layers = 4}), "");
-  says(error_of([] { norma::Encoder<Post>({.width = 12, .heads = 3}, 0); }), {"0 blocks"});
-  says(error_of([] { norma::Encoder<Post>({.width = 12, .heads = 3}, -1); }), {"-1"});
-  says(error_of([] { Standalone<norma::LayerNorm<float>>({}, 0); }), {"gamma", "[1, 0]"});
+  for (int layers : {0, -1})
+    EXPECT_EQ(error_of([&] { norma::Encoder<Post>({.width = 12, .heads = 3}, layers); }),
+              "layers is " + std::to_string(layers) + ", wanted at least 1");
+  using Pair = norma::EncoderDecoder<Post, norma::DecoderBlock<norma::PostLN>>;
+  EXPECT_EQ(error_of([] { Pair({.width = 12, .heads = 3}, 0, 1); }), "encoder.layers is 0, wanted at least 1");
+  EXPECT_EQ(error_of([] { Pair({.width = 12, .heads = 3}, 1, 0); }), "decoder.layers is 0, wanted at least 1");
+  EXPECT_EQ(post({.width = 12, .dropout = {.branch = 2}}), "dropout.branch is 2.000000, wanted 0 to 1");
+  EXPECT_EQ(post({.width = 12, .dropout = {.attention = 2}}), "dropout.attention is 2.000000, wanted 0 to 1");
+  EXPECT_EQ(post({.width = 12, .dropout = {.hidden = -1}}), "dropout.hidden is -1.000000, wanted 0 to 1");
+  EXPECT_EQ(post({.width = 12, .dropout = {.path = std::numeric_limits<double>::quiet_NaN()}}),
+            "dropout.path is nan, wanted 0 to 1");
+  says(error_of([] { Standalone<norma::LayerNorm<float>>({}, 0); }), {"width is 0, wanted at least 1"});
   says(post({.width = Index(1) << 40, .heads = 1}), {"too large"});
 }
 

@@ -21,6 +21,11 @@ TEST(Conformance, PassesTheLibrarysOwn) {
   EXPECT_EQ(joined(norma::testing::check_policy(PreLN{}, kSmall)), "");
   EXPECT_EQ(joined(norma::testing::check_policy(DeepNorm{}, kSmall)), "");
 }
+TEST(Conformance, WithRotaryPositions) {
+  const norma::testing::ConformanceOptions rotary{
+      .dims = {.width = 9, .heads = 3, .hidden = 7, .rotary = {.width = 2}}, .shape = {2, 3}, .layers = 2};
+  EXPECT_EQ(joined(norma::testing::check_policy(PreLN{}, rotary)), "");
+}
 /// A join that forgets half of the skip's gradient.
 struct HalfTheSkip : Add {
   template <class T>
@@ -32,6 +37,11 @@ struct HalfTheSkip : Add {
 };
 struct Wrong {
   auto slots(auto at) const { return place().pre(at.norm).join(HalfTheSkip{}).close(at.norm); }
+};
+struct WrongAtCross {
+  auto slots(auto at) const {
+    return place().pre(at.norm).join(at.only(cross_attention, HalfTheSkip{})).close(at.norm);
+  }
 };
 /// A module that plans memory which it never writes.
 struct Wasteful : Scale {
@@ -57,6 +67,10 @@ TEST(Conformance, NamesWhatIsWrong) {
   const std::string wrong = joined(norma::testing::check_policy(Wrong{}, kSmall));
   EXPECT_NE(wrong.find("attention.query.weight: gradient differs from central differences"), std::string::npos)
       << wrong;
+  EXPECT_NE(wrong.find(" by "), std::string::npos);
+  EXPECT_NE(wrong.find("e-0"), std::string::npos) << "figures as 1.2e-01";
+  const std::string cross = joined(norma::testing::check_policy(WrongAtCross{}, kSmall));
+  EXPECT_EQ(cross.find("decoder block: "), 0u) << cross;
   const std::string waste = joined(norma::testing::check_policy(Waste{}, kSmall));
   EXPECT_NE(waste.find("memory is planned that is never written"), std::string::npos) << waste;
   EXPECT_EQ(waste.find("gradient differs"), std::string::npos) << waste;

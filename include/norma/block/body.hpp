@@ -28,8 +28,11 @@ struct Use {
 
 namespace detail {
 
-template <class Sublayer, class... F>
+template <class Sublayer, Role R, class... F>
 constexpr void check_takes(const Entries<F...>*) {
+  static_assert(
+      kServes<Sublayer, R>,
+      "norma: a sublayer stands in the place of another role: Block<Policy, Scalar, Norm, Attention, FeedForward>");
   static_assert((Sublayer::takes::template has<typename F::Slot> && ...),
                 "norma: the policy fills an inner entry that this sublayer does not take (see its `takes`)");
 }
@@ -44,7 +47,7 @@ struct SiteOf {
 
   static Type make(const Policy& policy, const Norm& norm, const Dimensions& dims, Depth depth, int site,
                    Layout& layout) {
-    check_takes<Sublayer>(static_cast<const Inner*>(nullptr));
+    check_takes<Sublayer, U::role>(static_cast<const Inner*>(nullptr));
     const Table table = policy.slots(At<U::role, Norm>{depth, site, norm});
     Layout::Level level(layout, U::name());
     return Type(table, Sublayer(dims, inner_entries(table)), layout, dims.width, dims.dropout, depth);
@@ -124,7 +127,7 @@ struct Sites<Policy, Norm, First, Rest...> {
 /// Adds the gradients of the other parts to part 0: the backward of "every part starts as x".
 template <std::size_t Parts, class T>
 void join_parts(const std::array<MatrixView<T>, Parts>& ds) {
-  for (std::size_t i = 1; i < Parts; ++i) kernels::add<T>(ds[0], ds[i], ds[0]);
+  for (std::size_t i = 1; i < Parts; ++i) kernels::add(ds[0], ds[i], ds[0]);
 }
 
 /// One block without ends: what a stack is made of. Between blocks the stream has as many parts

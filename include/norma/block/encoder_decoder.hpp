@@ -10,6 +10,7 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 template <class EncoderBody, class DecoderBody>
 class EncoderDecoderCore {
   static_assert(DecoderBody::kReads, "norma: the decoder's block has no cross-attention; make it a DecoderBlock");
+  static_assert(!EncoderBody::kReads, "norma: the encoder's block reads a memory, and has none; make it a Block");
 
  public:
   using T = typename DecoderBody::T;
@@ -47,6 +48,9 @@ class EncoderDecoderCore {
     Pass source{
         .shape = {pass.shape.batch, pass.shape.memory_tokens}, .call = arguments.source_call, .largest = pass.largest};
     source.call.lengths = pass.call.memory_lengths;
+    source.call.training = pass.call.training;
+    source.call.seed = pass.call.seed;
+    source.call.step = pass.call.step;
     t.encoder = p.child(encoder_, source, MatrixArguments<T>{arguments.source, t.memory});
     Pass target = pass;
     target.call.memory = Memory(TensorView<const T>{source.shape, t.memory});
@@ -107,8 +111,9 @@ class EncoderDecoder : public Network<EncoderDecoderCore<typename EB::BodyType, 
         }) {}
 
   /// y = decoder(target, encoder(source)). source: [batch, memory_tokens, width]; target, y: [batch, tokens, width].
-  /// `call` is the decoder's, causal whatever it says; its memory_lengths are the source's lengths; `source_call` holds
-  /// the encoder's own masks. \throws Error as Block does.
+  /// `call` is the decoder's, causal whatever it says; its memory_lengths are the source's lengths, and its training,
+  /// seed and step are the encoder's, too; `source_call` holds the encoder's own masks and positions. \throws Error as
+  /// Block does, and for a source_call that holds more.
   template <class S, class X, class Y>
   void forward(const Parameters<T>& weights, const S& source, const X& target, Y&& y, Workspace& workspace,
                Call call = {}, const Call& source_call = {}) const {
@@ -122,6 +127,9 @@ class EncoderDecoder : public Network<EncoderDecoderCore<typename EB::BodyType, 
     if (overlap(from.matrix, out.matrix) || overlap(in.matrix, out.matrix)) fail("y overlaps source or target");
     if (!call.memory.empty()) fail("memory is the encoder's output here; leave it out of the call");
     if (!source_call.lengths.empty()) fail("the source's lengths are the call's memory_lengths");
+    if (source_call.training || source_call.seed != 0 || source_call.step != 0)
+      fail("training, seed and step are the call's, for both stacks; leave them out of the source's");
+    check_no_memory("the encoder", source_call);
     this->check_parameters("weights", weights);
     const Shape shape{in.shape.batch, in.shape.tokens, from.shape.tokens};
     this->core().forward(weights.data(), this->begin(workspace, {.shape = shape, .call = call},

@@ -42,7 +42,7 @@ class LanguageModelCore {
     MatrixView<const T> x;
   };
   struct Tape {
-    const std::int32_t *ids, *targets;
+    IdPort ids, targets;
     MatrixView<const T> x;
     MatrixView<T> embedded, y, logits, log_sums, dx;
     typename Sequence<BodyType>::Tape stack;
@@ -67,8 +67,8 @@ class LanguageModelCore {
   Tape plan(Plan& p, const Pass& pass, const Arguments& arguments) const {
     const Index rows = pass.shape.rows();
     Tape t{};
-    t.ids = arguments.ids;
-    t.targets = arguments.targets;
+    t.ids = IdPort::plan(p, pass, arguments.ids);
+    t.targets = IdPort::plan(p, pass, arguments.targets);
     t.x = arguments.x;
     if (t.x.data == nullptr) t.x = t.embedded = p.keep<T>(rows, width_);
     t.y = p.keep<T>(rows, width_);
@@ -81,16 +81,18 @@ class LanguageModelCore {
   }
 
   double forward(const T* weights, const Tape& t) const {
-    if (t.ids != nullptr) embedding_.forward(weights, t.ids, t.embedded);
+    t.ids.enter(0);
+    if (t.ids.ids != nullptr) embedding_.forward(weights, t.ids.entered(), t.embedded);
     stack_.forward(weights, t.stack);
     head_.forward(weights, t.y, t.logits, t.head);
-    return t.targets != nullptr ? cross_entropy<T>(t.logits, t.targets, t.log_sums) : 0;
+    t.targets.enter(kIgnoredTarget);
+    return t.targets.ids != nullptr ? cross_entropy<T>(t.logits, t.targets.entered(), t.log_sums) : 0;
   }
   void backward(const T* weights, T* gradients, const Tape& t) const {
-    cross_entropy_backward<T>(t.logits, t.targets, t.log_sums);
+    cross_entropy_backward<T>(t.logits, t.targets.entered(), t.log_sums);
     head_.backward(weights, t.y, t.logits, t.dx, Write::assign, gradients, t.head);
     stack_.backward(weights, t.dx, t.dx, gradients, t.stack);
-    if (t.ids != nullptr) embedding_.backward(t.ids, MatrixView<const T>(t.dx), gradients);
+    if (t.ids.ids != nullptr) embedding_.backward(t.ids.entered(), MatrixView<const T>(t.dx), gradients);
   }
 
   Index width() const { return width_; }
@@ -133,15 +135,21 @@ class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
                 const Norm& norm = {})
       : Network<Core>([&](Layout& layout) { return Core(dims, layers, vocabulary, policy, norm, layout); }) {}
 
-  /// Mean cross-entropy in nats. tokens and targets have one shape; a target of -1 counts nothing. Causal, whatever the
-  /// Call says. \throws Error for ids outside the vocabulary, different shapes, foreign weights, a workspace that is
-  /// too small.
+  /// Mean cross-entropy in nats. tokens and targets have one shape; a target of -1 counts nothing, and what lies in the
+  /// call's padding is neither read nor counted. Causal, whatever the Call says. \throws Error for ids outside the
+  /// vocabulary, different shapes, foreign weights, a workspace that is too small.
   double forward(const Parameters<T>& weights, Tokens tokens, Tokens targets, Workspace& workspace,
                  const Call& call = {}) const {
-    const Index rows = tokens.shape.rows();
-    if (tokens.ids == nullptr && rows > 0) fail("tokens has no memory (null)");
-    this->core().embedding().validate("tokens", tokens.ids, rows);
-    return run(weights, {tokens.ids, targets.ids, {}}, tokens.shape, targets, workspace, call);
+    check_ids(tokens, call);
+    check_all_targets(tokens.shape, targets, call);
+    return run(weights, {tokens.ids, targets.ids, {}}, tokens.shape, workspace, call);
+  }
+  /// The logits alone, [rows, vocabulary]: they stay until the next forward in this workspace. No backward follows.
+  MatrixView<const T> forward(const Parameters<T>& weights, Tokens tokens, Workspace& workspace,
+                              const Call& call = {}) const {
+    check_ids(tokens, call);
+    run(weights, {tokens.ids, nullptr, {}}, tokens.shape, workspace, call);
+    return logits(workspace);
   }
   /// The same for a stream that is embedded already: x [batch, tokens, width].
   template <class X>
@@ -149,11 +157,13 @@ class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
                           const Call& call = {}) const {
     const TensorView<const T> in = tensor_view<const T>(x);
     check_tensor("x", in, in.shape, this->core().width());
-    return run(weights, {nullptr, targets.ids, in.matrix}, in.shape, targets, workspace, call);
+    check_all_targets(in.shape, targets, call);
+    return run(weights, {nullptr, targets.ids, in.matrix}, in.shape, workspace, call);
   }
   /// Adds the gradients of the last forward's loss. Once per forward: it works in the logits' memory.
   void backward(const Parameters<T>& weights, Parameters<T>& gradients, Workspace& workspace) const {
     const auto& tape = this->tape(workspace, "backward");
+    if (tape.targets.ids == nullptr && tape.logits.rows > 0) fail("backward: the last forward had no targets");
     this->check_parameters("weights", weights);
     this->check_gradients_apart(weights, gradients);
     this->core().backward(weights.data(), gradients.data(), tape);
@@ -168,16 +178,33 @@ class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
   }
 
  private:
-  double run(const Parameters<T>& weights, const typename Core::Arguments& arguments, Shape shape, Tokens targets,
-             Workspace& workspace, Call call) const {
-    call.causal = true;
-    this->check_parameters("weights", weights);
+  /// check(count, first) for the tokens of every sequence that count.
+  template <class F>
+  static void for_each_sequence(Shape shape, const Call& call, F&& check) {
+    check_lengths("lengths", call.lengths, shape.batch, shape.tokens);
+    for (Index b = 0; b < shape.batch; ++b)
+      check(call.lengths.empty() ? shape.tokens : call.lengths[static_cast<std::size_t>(b)], b * shape.tokens);
+  }
+  void check_ids(Tokens tokens, const Call& call) const {
+    if (tokens.ids == nullptr && tokens.shape.rows() > 0) fail("tokens has no memory (null)");
+    for_each_sequence(tokens.shape, call, [&](Index count, Index first) {
+      this->core().embedding().validate("tokens", tokens.ids, count, first);
+    });
+  }
+  void check_all_targets(Shape shape, Tokens targets, const Call& call) const {
     if (!(targets.shape == shape))
       fail("targets has shape " + shape_text({targets.shape.batch, targets.shape.tokens}) + ", wanted " +
            shape_text({shape.batch, shape.tokens}));
-    const Index rows = shape.rows();
-    if (targets.ids == nullptr && rows > 0) fail("targets has no memory (null)");
-    check_targets(targets.ids, rows, this->core().vocabulary());
+    if (targets.ids == nullptr && shape.rows() > 0) fail("targets has no memory (null)");
+    for_each_sequence(shape, call, [&](Index count, Index first) {
+      check_targets(targets.ids, count, this->core().vocabulary(), first);
+    });
+  }
+  double run(const Parameters<T>& weights, const typename Core::Arguments& arguments, Shape shape, Workspace& workspace,
+             Call call) const {
+    call.causal = true;
+    this->check_parameters("weights", weights);
+    check_no_memory("a language model", call);
     const double loss =
         this->core().forward(weights.data(), this->begin(workspace, {.shape = shape, .call = call}, arguments));
     this->end(workspace);

@@ -46,31 +46,39 @@ class Network {
 
   const Core& core() const { return core_; }
 
-  /// Plans this pass in the workspace. The workspace holds no tape until end().
+  /// Checks this pass and plans it in the workspace, which then holds no tape until end(). \throws Error before
+  /// anything is written: an earlier forward's tape stays.
   const typename Core::Tape& begin(Workspace& workspace, const Pass& pass,
                                    const typename Core::Arguments& arguments) const {
-    workspace.owner_ = nullptr;
     check_lengths("lengths", pass.call.lengths, pass.shape.batch, pass.shape.tokens);
     check_lengths("memory_lengths", pass.call.memory_lengths, pass.shape.batch, pass.shape.memory_tokens);
-    Plan p(workspace.mode_, workspace.memory_.data(), workspace.memory_.bytes(), workspace.executor_);
-    auto* const root = p.array<typename Core::Tape>(1);
-    const auto tape = p.child(core_, pass, arguments);
-    if (!p.fits())
-      fail("workspace holds " + std::to_string(workspace.bytes()) + " bytes, wanted " + std::to_string(p.bytes()) +
+    // Once without memory: what a call is refused for leaves the workspace as it was.
+    Plan count(workspace.mode_, nullptr, workspace.memory_.bytes(), workspace.executor_);
+    plan(count, pass, arguments);
+    if (!count.fits())
+      fail("workspace holds " + std::to_string(workspace.bytes()) + " bytes, wanted " + std::to_string(count.bytes()) +
            " for batch " + std::to_string(pass.shape.batch) + " and tokens " + std::to_string(pass.shape.tokens) +
            (pass.shape.memory_tokens > 0 ? " and memory_tokens " + std::to_string(pass.shape.memory_tokens) : ""));
-    *root = tape;
+    workspace.owner_ = nullptr;
+    workspace.spent_ = false;
+    Plan p(workspace.mode_, workspace.memory_.data(), workspace.memory_.bytes(), workspace.executor_);
+    auto* const root = plan(p, pass, arguments);
     workspace.usage_ = {p.tape_bytes(), p.scratch_bytes(), p.gap_bytes()};
-    workspace.pass_ = pass;
+    workspace.shape_ = pass.shape;
     return *root;
   }
   /// Forward is done.
   void end(Workspace& workspace) const { workspace.owner_ = layout_; }
   /// The tape is used up: a second backward needs another forward.
-  void spend(Workspace& workspace) const { workspace.owner_ = nullptr; }
+  void spend(Workspace& workspace) const {
+    workspace.owner_ = nullptr;
+    workspace.spent_ = true;
+  }
 
   /// What the last forward in this workspace laid out. \throws Error where there is none.
   const typename Core::Tape& last(Workspace& workspace, const char* caller) const {
+    if (workspace.spent_)
+      fail(std::string(caller) + ": the last forward in this workspace is spent; a backward used it up");
     if (workspace.owner_ == nullptr)
       fail(std::string(caller) + " without a forward before it: nothing is in this workspace");
     if (workspace.owner_ != layout_)
@@ -83,7 +91,7 @@ class Network {
       fail(std::string(caller) + " needs workspace(shape); this is an inference_workspace, which keeps no tape");
     return last(workspace, caller);
   }
-  static Shape last_shape(const Workspace& workspace) { return workspace.pass_.shape; }
+  static Shape last_shape(const Workspace& workspace) { return workspace.shape_; }
 
   /// Stops unless `given` has this network's layout.
   void check_parameters(const char* name, const Parameters<T>& given) const {
@@ -104,13 +112,21 @@ class Network {
   template <class Make>
   Network(std::shared_ptr<Layout> layout, Make& make) : core_(make(*layout)), layout_(std::move(layout)) {}
 
+  /// The root tape, at the front of the arena; null where the plan only counts.
+  typename Core::Tape* plan(Plan& p, const Pass& pass, const typename Core::Arguments& arguments) const {
+    auto* const root = p.array<typename Core::Tape>(1);
+    const auto tape = p.child(core_, pass, arguments);
+    if (root != nullptr) *root = tape;
+    return root;
+  }
   Workspace make_workspace(Mode mode, Shape shape, const Executor& executor) const {
     if (executor.workers < 1) fail("workspace: an executor has at least one worker");
+    if (executor.workers > 1 && executor.run == nullptr)
+      fail("workspace: an executor of " + std::to_string(executor.workers) + " workers has no run");
     if (shape.batch < 0 || shape.tokens < 0 || shape.memory_tokens < 0)
       fail("workspace: batch and tokens may not be negative");
     Plan p(mode, nullptr, 0, executor);
-    static_cast<void>(p.array<typename Core::Tape>(1));
-    static_cast<void>(p.child(core_, Pass{.shape = shape, .call = {}, .largest = true}, typename Core::Arguments{}));
+    plan(p, Pass{.shape = shape, .call = {}, .largest = true}, {});
     return Workspace(mode, p.bytes(), executor);
   }
 

@@ -5,6 +5,8 @@
 #include <norma/core/module.hpp>
 #include <norma/kernels/elementwise.hpp>
 
+#include <cstdint>
+
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
 /// Which rows of [batch x tokens, width] are tokens, and which are padding. Padding never enters: its rows are zeros
@@ -16,12 +18,12 @@ struct Padding {
   explicit operator bool() const { return lengths != nullptr; }
   bool holds(Index row) const { return row % tokens >= lengths[row / tokens]; }
 
-  /// y = x, padding as zeros. y may be x.
+  /// y = x, padding as zeros, or another value. y may be x.
   template <class T>
-  void copy(MatrixView<const T> x, MatrixView<T> y) const {
+  void copy(MatrixView<const T> x, MatrixView<T> y, T value = T(0)) const {
     for (Index r = 0; r < y.rows; ++r)
       if (holds(r))
-        std::fill_n(y.row(r), y.columns, T(0));
+        std::fill_n(y.row(r), y.columns, value);
       else if (x.row(r) != y.row(r))
         std::copy_n(x.row(r), y.columns, y.row(r));
   }
@@ -40,7 +42,7 @@ struct InputPort {
   Padding padding;
 
   static InputPort plan(Plan& p, const Pass& pass, MatrixView<const T> x, Index width) {
-    InputPort port{x, {}, {pass.call.lengths.data(), pass.shape.tokens}};
+    InputPort port{x, {}, {given(pass.call.lengths), pass.shape.tokens}};
     if (pass.padded()) port.clean = p.keep<T>(pass.shape.rows(), width);
     return port;
   }
@@ -63,6 +65,23 @@ struct InputPort {
   }
 };
 
+/// The caller's token ids or targets on their way in: [batch x tokens]. What they hold in the padding is not read.
+struct IdPort {
+  const std::int32_t* ids = nullptr;  ///< the caller's, or null
+  MatrixView<std::int32_t> clean;     ///< the same with another value in the padding, where there is any
+  Padding padding;
+
+  static IdPort plan(Plan& p, const Pass& pass, const std::int32_t* ids) {
+    IdPort port{ids, {}, {given(pass.call.lengths), pass.shape.tokens}};
+    if (pass.largest || (pass.padded() && ids != nullptr)) port.clean = p.keep<std::int32_t>(pass.shape.rows(), 1);
+    return port;
+  }
+  const std::int32_t* entered() const { return clean.data != nullptr ? clean.data : ids; }
+  void enter(std::int32_t in_padding) const {
+    if (clean.data != nullptr) padding.copy<std::int32_t>({ids, clean.rows, 1}, clean, in_padding);
+  }
+};
+
 /// The call's memory on its way to cross-attention, and its gradient on the way back: added over all who read it.
 template <class T>
 struct MemoryPort {
@@ -80,7 +99,7 @@ struct MemoryPort {
     }
     if (pass.memory_padded()) {
       port.clean = p.keep<T>(pass.shape.memory_rows(), width);
-      port.padding = {pass.call.memory_lengths.data(), pass.shape.memory_tokens};
+      port.padding = {given(pass.call.memory_lengths), pass.shape.memory_tokens};
       inner.call.memory = Memory(TensorView<const T>{{pass.shape.batch, pass.shape.memory_tokens}, port.clean});
     }
     port.d_memory = p.gradient<T>(pass.shape.memory_rows(), width);

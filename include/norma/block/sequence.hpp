@@ -59,9 +59,13 @@ class Sequence {
         open_(policy.slots(At<Role::ends, Norm>{first, 0, norm}).template get<slot::open>(None{})),
         close_(policy.slots(At<Role::ends, Norm>{last_of(first, blocks), 0, norm}).template get<slot::close>(None{})) {
     if (width_ <= 0) fail("width is " + std::to_string(width_) + ", wanted at least 1");
+    if (span == Span::stack && blocks < 1)
+      fail(layout.full_name("layers") + " is " + std::to_string(blocks) + ", wanted at least 1");
     if (blocks < 1 || first.layer < 1 || first.layer + blocks - 1 > first.layers)
       fail("layer " + std::to_string(first.layer) + " of " + std::to_string(first.layers) + ", " +
            std::to_string(blocks) + " blocks: a layer is between 1 and layers");
+    kernels::checked_rate(dims.dropout.branch, "dropout.branch");
+    kernels::checked_rate(dims.dropout.path, "dropout.path");
     layout.begin_stack(first.layers);
     if (has_open_) declare_end(layout, "open", open_);
     bodies_.reserve(static_cast<std::size_t>(blocks));
@@ -69,7 +73,7 @@ class Sequence {
       Depth depth = first;
       depth.layer += i;
       if (span == Span::stack) {
-        Layout::Level level(layout, "layers." + std::to_string(i));
+        Layout::Level level(layout, Layout::block_level(i));
         add_body(policy, norm, dims, depth, layout);
       } else {
         add_body(policy, norm, dims, depth, layout);
@@ -173,6 +177,7 @@ class Sequence {
   void add_body(const Policy& policy, const Norm& norm, const Dimensions& dims, Depth depth, Layout& layout) {
     layout.begin_block(depth.layer);
     bodies_.emplace_back(policy, norm, dims, depth, layout);
+    layout.end_block();
   }
   /// Nothing closes the stream: part 0 of the last block is the output.
   bool writes_to_caller(Index i) const { return !closes() && i + 1 == static_cast<Index>(bodies_.size()); }

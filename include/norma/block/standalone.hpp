@@ -9,6 +9,10 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 /// The core of Standalone: a module between the caller's x and y.
 template <class M>
 class Single {
+  static_assert(Module<M>, "norma: Standalone takes a module, matrix to matrix (see core/module.hpp)");
+  static_assert(kInPlace<M> || std::is_base_of_v<Product, M>,
+                "norma: Standalone takes a module of products itself, not in when(), either() or then()");
+
  public:
   using Scalar = typename M::Scalar;
   using T = Scalar;
@@ -21,9 +25,10 @@ class Single {
     typename M::Tape module;
   };
 
-  Single(M module, Index width_in, Index width_out, Layout& layout)
-      : module_(std::move(module)), width_in_(width_in), width_out_(width_out) {
-    module_.declare(layout, width_in);
+  Single(M module, Index width, Layout& layout) : module_(std::move(module)), width_in_(width), width_out_(width) {
+    if (width < 1) fail("width is " + std::to_string(width) + ", wanted at least 1");
+    if constexpr (!kInPlace<M>) width_out_ = module_.outputs();
+    module_.declare(layout, width);
   }
   Index width_in() const { return width_in_; }
   Index width_out() const { return width_out_; }
@@ -52,7 +57,7 @@ class Single {
     if (active(module_))
       module_.backward(weights, t.input.entered(), MatrixView<const T>(t.dy), dx, Write::assign, gradients, t.module);
     else
-      kernels::copy<T>(t.dy, dx);
+      kernels::copy(t.dy, dx);
     t.input.leave(dx);
   }
 
@@ -61,13 +66,14 @@ class Single {
   Index width_in_, width_out_;
 };
 
-/// A module with weights, workspaces and checked calls: Standalone(LayerNorm<float>{.eps = 1e-6}, 256).
+/// A module with weights, workspaces and checked calls: Standalone(LayerNorm<float>{.eps = 1e-6}, 256). `width` is the
+/// input's; the output has the same, or what a module of products says (Linear). \throws Error for a width below 1, or
+/// another than the sublayer's dimensions say.
 template <class M>
 class Standalone : public Surface<Single<M>> {
  public:
-  explicit Standalone(const M& module, Index width) : Standalone(module, width, width) {}
-  Standalone(const M& module, Index width_in, Index width_out)
-      : Surface<Single<M>>([&](Layout& layout) { return Single<M>(module, width_in, width_out, layout); }) {}
+  Standalone(const M& module, Index width)
+      : Surface<Single<M>>([&](Layout& layout) { return Single<M>(module, width, layout); }) {}
 };
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET

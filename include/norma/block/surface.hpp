@@ -35,14 +35,17 @@ class Surface : public Network<Core> {
     if (overlap(in.matrix, out.matrix)) fail("y overlaps x");
     this->check_parameters("weights", weights);
     Shape shape = in.shape;
-    if constexpr (Core::kReads) shape.memory_tokens = checked_memory(call, shape, out.matrix);
+    if constexpr (Core::kReads)
+      shape.memory_tokens = checked_memory(call, shape, out.matrix);
+    else
+      check_no_memory("this network", call);
     this->core().forward(weights.data(),
                          this->begin(workspace, {.shape = shape, .call = call}, {in.matrix, out.matrix}));
     this->end(workspace);
   }
 
-  /// dx from dy, and the gradients of the parameters, which are added. x is forward's. dx may be dy.
-  /// \throws Error without a forward in this workspace before, for another x, and as forward does.
+  /// dx from dy, and the gradients of the parameters, which are added. x is forward's. dx may be dy; it may not overlap
+  /// x or the memory. \throws Error without a forward in this workspace before, for another x, and as forward does.
   template <class X, class DY, class DX>
   void backward(const Parameters<T>& weights, const X& x, const DY& dy, DX&& dx, Parameters<T>& gradients,
                 Workspace& workspace) const {
@@ -56,6 +59,8 @@ class Surface : public Network<Core> {
     if (in.matrix.data != tape.input.x.data || in.matrix.stride != tape.input.x.stride)
       fail("x is not the tensor that forward was given");
     if (overlap(in.matrix, d_in.matrix)) fail("dx overlaps x");
+    if constexpr (Core::kReads)
+      if (overlap(tape.memory.memory, d_in.matrix)) fail("dx overlaps the memory");
     const bool same = d_in.matrix.data == d_out.matrix.data && d_in.matrix.stride == d_out.matrix.stride;
     if (!same && overlap(d_out.matrix, d_in.matrix)) fail("dx overlaps dy in part");
     this->check_parameters("weights", weights);
@@ -71,10 +76,11 @@ class Surface : public Network<Core> {
     const typename Core::Tape& tape = this->tape(workspace, "backward");
     const Shape shape = this->last_shape(workspace);
     check_tensor("d_memory", out, {shape.batch, shape.memory_tokens}, this->core().width_in());
+    if (overlap(tensor_view<T>(dx).matrix, out.matrix)) fail("d_memory overlaps dx");
     for (const auto& other : {tensor_view<const T>(x).matrix, tensor_view<const T>(dy).matrix, tape.memory.memory})
       if (overlap(other, out.matrix)) fail("d_memory overlaps x, dy or the memory");
     backward(weights, x, dy, dx, gradients, workspace);
-    kernels::copy<T>(tape.memory.d_memory, out.matrix);
+    kernels::copy(tape.memory.d_memory, out.matrix);
   }
 
  protected:

@@ -12,6 +12,8 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 /// Tape, scratch and stream gradients of one network, for one pass at a time: one workspace per thread.
 class Workspace {
  public:
+  /// Without memory, to be assigned later: a member of a class, say.
+  Workspace() = default;
   Workspace(Mode mode, Index bytes, const Executor& executor = {}) : memory_(bytes), mode_(mode), executor_(executor) {}
   Workspace(Workspace&&) noexcept = default;
   Workspace& operator=(Workspace&&) noexcept = default;
@@ -32,11 +34,12 @@ class Workspace {
   friend class Network;
 
   Buffer memory_;
-  Mode mode_;
+  Mode mode_ = Mode::training;
   Executor executor_;
   Usage usage_;
   std::shared_ptr<const void> owner_;  // the layout of the network whose tape is here; null when there is none
-  Pass pass_;
+  bool spent_ = false;                 // the last forward's tape is used up
+  Shape shape_;                        // of the last forward
 };
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET

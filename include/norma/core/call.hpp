@@ -11,12 +11,17 @@
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
+/// What a span holds, or null: an emptied vector has a pointer, too.
+inline const Index* given(std::span<const Index> values) { return values.empty() ? nullptr : values.data(); }
+
 /// Values over [batch, heads, queries, keys], row-major. batch and heads may be 1: shared by all.
 template <class T>
 struct AttentionMap {
   const T* data = nullptr;
   Index batch = 1, heads = 1, queries = 0, keys = 0;
 
+  /// Not given. Null with a size is an error instead.
+  bool empty() const { return data == nullptr && (batch == 0 || heads == 0 || queries == 0 || keys == 0); }
   const T* row(Index b, Index h, Index query) const {
     return data + (((batch > 1 ? b : 0) * heads + (heads > 1 ? h : 0)) * queries + query) * keys;
   }
@@ -34,6 +39,10 @@ class Bias {
   Bias() = default;
   Bias(const AttentionMap<float>& map) : f32_(map) {}   // NOLINT: implicit, Call{.bias = map}
   Bias(const AttentionMap<double>& map) : f64_(map) {}  // NOLINT
+  /// Call{.bias = {pointer, batch, heads, queries, keys}}, as keep.
+  template <class T>
+  Bias(const T* data, Index batch, Index heads, Index queries, Index keys)
+      : Bias(AttentionMap<T>{data, batch, heads, queries, keys}) {}
 
   template <class T>
   const AttentionMap<T>& as() const {
@@ -42,7 +51,7 @@ class Bias {
     else
       return f64_;
   }
-  bool empty() const { return f32_.data == nullptr && f64_.data == nullptr; }
+  bool empty() const { return f32_.empty() && f64_.empty(); }
 
  private:
   AttentionMap<float> f32_;
@@ -136,11 +145,23 @@ inline void check_lengths(const char* name, std::span<const Index> lengths, Inde
 /// Stops unless a map is absent, or over this problem with batch and heads full or shared.
 template <class T>
 void check_map(const char* name, const AttentionMap<T>& map, Index batch, Index heads, Index queries, Index keys) {
-  if (map.data == nullptr) return;
+  if (map.empty()) return;
   if ((map.batch != 1 && map.batch != batch) || (map.heads != 1 && map.heads != heads) || map.queries != queries ||
       map.keys != keys)
     fail(std::string(name) + " has shape " + shape_text({map.batch, map.heads, map.queries, map.keys}) + ", wanted " +
          shape_text({batch, heads, queries, keys}) + ", or 1 for the first or second");
+  if (map.data == nullptr) fail(std::string(name) + " has no memory (null)");
+}
+
+/// Stops if a call brings a memory, or anything about one, to `whom`, who reads none.
+inline void check_no_memory(const char* whom, const Call& call) {
+  const auto refuse = [&](bool given, const char* name) {
+    if (given) fail(std::string(name) + " is given, but " + whom + " has no cross-attention");
+  };
+  refuse(!call.memory.empty(), "memory");
+  refuse(!call.memory_lengths.empty(), "memory_lengths");
+  refuse(!call.memory_keep.empty(), "memory_keep");
+  refuse(!call.memory_bias.empty(), "memory_bias");
 }
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET

@@ -34,6 +34,17 @@ inline ErrorHandler error_handler = [](const char* message) {
   std::abort();
 };
 
+[[noreturn]] NORMA_COLD inline void assertion_failed(const char* condition, const char* why, const char* file,
+                                                     int line) {
+  std::fprintf(stderr, "%s:%d: norma: %s (%s)\n", file, line, why, condition);
+  std::abort();
+}
+
+}  // namespace norma::inline v0_1
+
+namespace norma::inline v0_1::inline NORMA_TARGET {
+
+/// An Error, or the error_handler where exceptions are off.
 [[noreturn]] NORMA_COLD inline void fail(const std::string& message) {
 #if defined(__cpp_exceptions)
   throw Error(message);
@@ -43,10 +54,4 @@ inline ErrorHandler error_handler = [](const char* message) {
 #endif
 }
 
-[[noreturn]] NORMA_COLD inline void assertion_failed(const char* condition, const char* why, const char* file,
-                                                     int line) {
-  std::fprintf(stderr, "%s:%d: norma: %s (%s)\n", file, line, why, condition);
-  std::abort();
-}
-
-}  // namespace norma::inline v0_1
+}  // namespace norma::inline v0_1::inline NORMA_TARGET

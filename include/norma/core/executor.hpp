@@ -11,11 +11,12 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 
 /// A number of workers and one function. run(context, count, task, data) calls task(data, i) once for every i in [0,
 /// count), on any threads, and returns when all are done. Work is cut by the number of workers, and results do not
-/// depend on it, to the last bit. Trivially copyable; the context outlives the workspaces that use it.
+/// depend on it, to the last bit. A task does not throw, and neither may run: forward and backward work through
+/// noexcept kernels. Trivially copyable; the context outlives the workspaces that use it.
 struct Executor {
   Index workers = 1;
   void (*run)(void* context, Index count, void (*task)(void* data, Index i),
-              void* data) = nullptr;  ///< null: this thread
+              void* data) = nullptr;  ///< null: this thread, the one worker
   void* context = nullptr;
 
   /// Cuts [0, count) into one range per worker, each but the last a multiple of `granule`, and calls f(worker, begin,

@@ -9,8 +9,8 @@
 //   void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape&) const
 //   void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write,
 //                 T* gradients, const Tape&) const        adds parameter gradients, assigns or adds dx; dx may be dy
-//                                                         (sublayers, made of products, need them apart: they fill no
-//                                                         slot)
+//
+// A module made of products needs dx and dy apart, and its output may have a width of its own: see Product.
 //
 // A reader maps a stream of several matrices to one: `static constexpr int parts`, forward takes a Stream in place of
 // x, and backward adds to every part of a Stream in place of dx.
@@ -33,6 +33,16 @@ inline constexpr bool kReadsMemory = false;
 /// gradients, tape), as LayerNorm does.
 template <class M>
 inline constexpr bool kNormsSums = false;
+
+/// Whether a sublayer may stand where this role is. A sublayer of a user's own may stand anywhere unless it says more.
+template <class M, Role R>
+inline constexpr bool kServes = true;
+
+/// Base of modules made of matrix products: Linear, Attention, FeedForward. They have `Index outputs() const`, the
+/// width of their output, and cannot work in place, so they fill no slot.
+struct Product {};
+template <class M>
+inline constexpr bool kInPlace = !std::is_base_of_v<Product, M>;
 
 /// Base of modules that may be absent at run time: they have active(). An absent module's output is its input's view.
 struct Optional {};

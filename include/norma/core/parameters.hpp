@@ -98,7 +98,7 @@ struct ParameterInfo {
   Kind kind;
   InitialValue initial;
   double gain = 1;            ///< the policy's factor on what the initialiser draws
-  int layer = 1;              ///< 1-based depth of its block
+  int layer = 1;              ///< 1-based depth of its block; 1 outside of blocks
   int layers = 1;             ///< depth of its stack
   std::vector<Part> parts{};  ///< of a fused weight; empty: one weight
 
@@ -128,10 +128,16 @@ class Layout {
   void begin_stack(int layers) {
     stack_ = prefix_;
     layers_ = layers;
+    end_block();
   }
   void begin_block(int layer) {
     block_ = prefix_;
     layer_ = layer;
+  }
+  /// What follows belongs to no block: what opens and closes a stack, a head.
+  void end_block() {
+    block_ = site_ = stack_;
+    layer_ = 1;
   }
   void begin_site() { site_ = prefix_; }
   void set_gain(Gain gain) { gain_ = gain; }
@@ -146,8 +152,15 @@ class Layout {
     entries_.back().parts = std::move(parts);
     return at;
   }
-  /// The full name of something at this level: of a random stream, say.
+  /// The full name of a parameter at this level.
   std::string full_name(std::string_view name) const { return prefix_ + std::string(name); }
+  /// The name of a random stream at this level. A block alone has the names that it has in a stack, so that blocks
+  /// stacked by hand draw what those of a stack draw, each its own.
+  std::string stream_name(std::string_view name) const {
+    return stack_ + block_level(layer_ - 1) + "." + prefix_.substr(block_.size()) + std::string(name);
+  }
+  /// The name of the level of a stack's block, counted from 0.
+  static std::string block_level(int index) { return "layers." + std::to_string(index); }
 
   /// The first to ask in this scope makes the parameter, the others get the same one; their gradients add up.
   Parameter shared(Scope scope, std::string_view name, Index rows, Index columns, Kind kind,

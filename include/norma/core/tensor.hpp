@@ -105,8 +105,10 @@ TensorView<T> tensor_view(E& e) {
     if (e.cols() > 1 && e.innerStride() != 1) fail("the elements of a matrix row must be adjacent (inner stride 1)");
     return {shape, {e.data(), shape.rows(), static_cast<Index>(e.cols()), stride}};
   } else {
-    static_assert(detail::kNever<E>,
-                  "norma: pass an Eigen tensor or matrix (Tensor, TensorMap, Matrix, Map), not an expression");
+    static_assert(
+        detail::kNever<E>,
+        "norma: pass an Eigen tensor or matrix (Tensor, TensorMap, Matrix, Map), not an expression; of a pointer, "
+        "a norma::TensorView");
     return {};
   }
 }
@@ -126,24 +128,6 @@ void check_tensor(const char* name, const TensorView<T>& given, Shape shape, Ind
   if (!std::is_const_v<T> && given.matrix.rows > 1 && given.matrix.stride < given.matrix.columns)
     fail(std::string(name) + " has rows that overlap: stride " + std::to_string(given.matrix.stride) +
          ", wanted at least " + std::to_string(given.matrix.columns));
-}
-
-/// Whether two views touch a common byte. Of two views with different strides whose rows lie between each other's, yes.
-template <class T, class U>
-bool overlap(const MatrixView<T>& a, const MatrixView<U>& b) {
-  if (a.size() == 0 || b.size() == 0) return false;
-  const auto* a0 = reinterpret_cast<const std::byte*>(a.data);
-  const auto* b0 = reinterpret_cast<const std::byte*>(b.data);
-  const auto* a1 = reinterpret_cast<const std::byte*>(a.row(a.rows - 1) + a.columns);
-  const auto* b1 = reinterpret_cast<const std::byte*>(b.row(b.rows - 1) + b.columns);
-  if (a0 >= b1 || b0 >= a1) return false;
-  // Blocks of columns of one matrix lie between each other's rows without touching.
-  constexpr auto kSize = static_cast<Index>(sizeof(T));
-  static_assert(sizeof(T) == sizeof(U));
-  const Index stride = (a.rows > 1 ? a.stride : b.stride) * kSize;
-  if (stride <= 0 || (b.rows > 1 && stride != b.stride * kSize)) return true;
-  const Index apart = ((b0 - a0) % stride + stride) % stride;  // from the start of a's rows to that of b's
-  return apart < a.columns * kSize || stride - apart < b.columns * kSize;
 }
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET

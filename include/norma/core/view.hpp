@@ -43,3 +43,25 @@ constexpr Stream<Parts, const T> as_const(const Stream<Parts, T>& s) {
 }
 
 }  // namespace norma::inline v0_1
+
+namespace norma::inline v0_1::inline NORMA_TARGET {
+
+/// Whether two views touch a common byte. Of two views with different strides whose rows lie between each other's, yes.
+template <class T, class U>
+bool overlap(const MatrixView<T>& a, const MatrixView<U>& b) {
+  if (a.size() == 0 || b.size() == 0) return false;
+  const auto* a0 = reinterpret_cast<const std::byte*>(a.data);
+  const auto* b0 = reinterpret_cast<const std::byte*>(b.data);
+  const auto* a1 = reinterpret_cast<const std::byte*>(a.row(a.rows - 1) + a.columns);
+  const auto* b1 = reinterpret_cast<const std::byte*>(b.row(b.rows - 1) + b.columns);
+  if (a0 >= b1 || b0 >= a1) return false;
+  // Blocks of columns of one matrix lie between each other's rows without touching.
+  constexpr auto kSize = static_cast<Index>(sizeof(T));
+  static_assert(sizeof(T) == sizeof(U));
+  const Index stride = (a.rows > 1 ? a.stride : b.stride) * kSize;
+  if (stride <= 0 || (b.rows > 1 && stride != b.stride * kSize)) return true;
+  const Index apart = ((b0 - a0) % stride + stride) % stride;  // from the start of a's rows to that of b's
+  return apart < a.columns * kSize || stride - apart < b.columns * kSize;
+}
+
+}  // namespace norma::inline v0_1::inline NORMA_TARGET

@@ -2,7 +2,7 @@
 // Activation functions and their derivatives, one value at a time.
 #pragma once
 
-#include <norma/core/shape.hpp>
+#include <norma/kernels/simd.hpp>
 
 #include <cmath>
 
@@ -31,7 +31,7 @@ struct GELU {
   static T derivative(T x) {
     const T density = T(0.39894228040143267794) * std::exp(T(-0.5) * x * x);
     const T slope = density == T(0) ? T(0) : x * density;  // not infinity times zero
-    return T(0.5) * std::erfc(T(-0.70710678118654752440) * x) + slope;
+    return simd::fma(T(0.5), std::erfc(T(-0.70710678118654752440) * x), slope);
   }
 };
 
@@ -45,16 +45,16 @@ struct GELUTanh {
   template <class T>
   static T derivative(T x) {
     const T e = std::exp(T(-2) * inner(x)), sigma = T(1) / (T(1) + e);
-    const T slope = T(2) * T(0.79788456080286535588) * (T(1) + T(3 * 0.044715) * x * x);
+    const T slope = T(2) * T(0.79788456080286535588) * simd::fma(T(3 * 0.044715) * x, x, T(1));
     // 1 - sigma is e sigma, and one of the two keeps its digits.
     const T bend = sigma * (x > T(0) ? e * sigma : T(1) - sigma);
-    return sigma + (bend == T(0) ? T(0) : x * bend * slope);
+    return bend == T(0) ? sigma : simd::fma(x * bend, slope, sigma);
   }
 
  private:
   template <class T>
   static T inner(T x) {
-    return T(0.79788456080286535588) * (x + T(0.044715) * x * x * x);
+    return T(0.79788456080286535588) * simd::fma(T(0.044715) * x * x, x, x);
   }
 };
 
@@ -68,7 +68,7 @@ struct SiLU {
   static T derivative(T x) {
     const T e = std::exp(-x), sigma = T(1) / (T(1) + e);
     const T bend = sigma * (x > T(0) ? e * sigma : T(1) - sigma);
-    return sigma + (bend == T(0) ? T(0) : x * bend);
+    return bend == T(0) ? sigma : simd::fma(x, bend, sigma);
   }
 };
 
@@ -95,7 +95,7 @@ struct QuickGELU {
   static T derivative(T x) {
     const T sigma = T(1) / (T(1) + std::exp(T(-1.702) * x));
     const T bend = T(1.702) * sigma * (T(1) - sigma);
-    return sigma + (bend == T(0) ? T(0) : x * bend);
+    return bend == T(0) ? sigma : simd::fma(x, bend, sigma);
   }
 };
 

@@ -82,8 +82,8 @@ NORMA_INLINE Index scores(const AttentionProblem<T>& a, Index b, Index h, Index 
   for (Index j = first; j < first + count; ++j) {
     if (keep != nullptr && !keep[j]) continue;
     if (bias != nullptr && simd::is_minus_infinity(bias[j])) continue;
-    const T product = scale * dot(q, keys + j * key_stride, a.head_dim);
-    s[seen] = bias != nullptr ? product + bias[j] : product;
+    const T product = dot(q, keys + j * key_stride, a.head_dim);
+    s[seen] = bias != nullptr ? simd::fma(scale, product, bias[j]) : scale * product;
     at[seen++] = j;
   }
   return seen;
@@ -117,16 +117,17 @@ void attention_forward(const AttentionProblem<T>& a, MatrixView<const T> q, Matr
               scores(a, b, h, i, query, keys, k.stride, first, (std::min)(kKeyBlock, visible - first), s, at);
           if (seen == 0) continue;
           const T highest = row_maximum(s, seen);
+          double rescale = 1;
           if (!any) {
             maximum = highest;
             any = true;
           } else if (!(highest <= maximum)) {  // also when NaN: it must come through
             const T shrink = std::exp(maximum - highest);
             for (Index c = 0; c < n; ++c) out[c] *= shrink;
-            sum *= static_cast<double>(shrink);
+            rescale = static_cast<double>(shrink);
             maximum = highest;
           }
-          sum += exponentials(s, seen, maximum);
+          sum = simd::fma(sum, rescale, exponentials(s, seen, maximum));
           for (Index j = 0; j < seen; ++j) {
             if (a.dropout.acts()) s[j] *= static_cast<T>(a.dropout_factor(b, h, i, at[j]));
             accumulate(s[j], values + at[j] * v.stride, out, n);
@@ -176,7 +177,7 @@ void attention_backward(const AttentionProblem<T>& a, MatrixView<const T> q, Mat
               const T *key = k.row(key_row) + kv, *value = v.row(key_row) + kv;
               const T m = a.dropout.acts() ? static_cast<T>(a.dropout_factor(b, h, i, at[j])) : T(1);
               const T p = std::exp(s[j] - log_sum);
-              const T ds = scale * p * (m * dot(d_out, value, n) - inner);
+              const T ds = scale * p * simd::fma(m, dot(d_out, value, n), -inner);
               accumulate(m * p, d_out, dv.row(key_row) + kv, n);
               accumulate(ds, key, d_query, n);
               accumulate(ds, query, dk.row(key_row) + kv, n);

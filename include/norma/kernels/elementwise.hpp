@@ -8,6 +8,10 @@
 
 namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
 
+/// A view that is read. T comes from the written view: a mutable input needs no add<T>(...).
+template <class T>
+using Input = std::type_identity_t<MatrixView<const T>>;
+
 /// y = f(x...) in packs over every row. All views have y's shape.
 template <class T, class F, class... In>
 NORMA_INLINE void transform(MatrixView<T> y, F&& f, In... x) {
@@ -25,37 +29,37 @@ void fill(MatrixView<T> y, T value) noexcept {
   for (Index r = 0; r < y.rows; ++r) std::fill_n(y.row(r), y.columns, value);
 }
 template <class T>
-void copy(MatrixView<const T> x, MatrixView<T> y) noexcept {
+void copy(Input<T> x, MatrixView<T> y) noexcept {
   if (x.data == y.data && x.stride == y.stride) return;
   for (Index r = 0; r < y.rows; ++r) std::copy_n(x.row(r), y.columns, y.row(r));
 }
 /// y = a + b
 template <class T>
-void add(MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> y) noexcept {
+void add(Input<T> a, Input<T> b, MatrixView<T> y) noexcept {
   transform(
       y, [](auto p, auto q) NORMA_INLINE_LAMBDA { return p + q; }, a, b);
 }
 /// y = s x
 template <class T>
-void scale(MatrixView<const T> x, T s, MatrixView<T> y) noexcept {
+void scale(Input<T> x, std::type_identity_t<T> s, MatrixView<T> y) noexcept {
   const auto factor = simd::broadcast(s);
   transform(
       y, [&](auto p) NORMA_INLINE_LAMBDA { return factor * p; }, x);
 }
 /// y = s x + b
 template <class T>
-void scale_add(MatrixView<const T> x, T s, MatrixView<const T> b, MatrixView<T> y) noexcept {
+void scale_add(Input<T> x, std::type_identity_t<T> s, Input<T> b, MatrixView<T> y) noexcept {
   const auto factor = simd::broadcast(s);
   transform(
       y, [&](auto p, auto q) NORMA_INLINE_LAMBDA { return simd::fma(factor, p, q); }, x, b);
 }
 /// y = s x, or y += s x
 template <class T>
-void scale_write(MatrixView<const T> x, T s, MatrixView<T> y, Write write) noexcept {
+void scale_write(Input<T> x, std::type_identity_t<T> s, MatrixView<T> y, Write write) noexcept {
   if (write == Write::assign)
     scale(x, s, y);
   else
-    scale_add<T>(x, s, y, y);
+    scale_add(x, s, y, y);
 }
 /// Every row of y becomes `row`.
 template <class T>

@@ -120,9 +120,11 @@ Index gemm_scratch(Index m, Index n, Index k) {
 namespace detail {
 template <class T>
 bool apart(const Operand<T>& a, const MatrixView<T>& c) {
-  if (c.size() == 0 || a.rows == 0 || a.columns == 0) return true;
-  const T* a_end = a.data + (a.rows - 1) * a.row_stride + (a.columns - 1) * a.column_stride;
-  return a_end < c.data || a.data >= c.row(c.rows - 1) + c.columns;
+  // As it lies in memory: its rows, or what were the columns of a transposed operand.
+  const MatrixView<const T> lines = a.column_stride == 1
+                                        ? MatrixView<const T>(a.data, a.rows, a.columns, a.row_stride)
+                                        : MatrixView<const T>(a.data, a.columns, a.rows, a.column_stride);
+  return !overlap(lines, c);
 }
 }  // namespace detail
 

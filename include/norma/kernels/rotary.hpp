@@ -4,6 +4,7 @@
 #pragma once
 
 #include <norma/core/view.hpp>
+#include <norma/kernels/simd.hpp>
 
 #include <cmath>
 
@@ -34,8 +35,8 @@ void rotate(MatrixView<T> x, Index head_dim, MatrixView<const T> cosines, Matrix
       for (Index i = 0; i < half; ++i) {
         T& a = x.row(r)[h + (interleaved ? 2 * i : i)];
         T& b = x.row(r)[h + (interleaved ? 2 * i + 1 : i + half)];
-        const T turned = a * c[i] - b * direction * s[i];
-        b = b * c[i] + a * direction * s[i];
+        const T sine = direction * s[i], turned = simd::fma(a, c[i], -(b * sine));
+        b = simd::fma(b, c[i], a * sine);
         a = turned;
       }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Softmax over a row, and its pieces that attention and the loss share.
+// Softmax over a row, whole; and its pieces: attention streams over keys with both, the loss takes the maximum.
 //
 //   p_i = exp(s_i - max s) / sum_j exp(s_j - max s),    lse = max s + log sum_j exp(s_j - max s)
 //   ds_i = p_i (dp_i - sum_j p_j dp_j)
@@ -21,7 +21,8 @@ NORMA_INLINE T row_maximum(const T* s, Index n) {
   return m;
 }
 
-/// s becomes exp(s - shift) in place; returns the sum, in double. shift is finite.
+/// s becomes exp(s - shift) in place; returns the sum, in double. shift is not minus infinity; NaN in it, or in s,
+/// comes through.
 template <class T>
 NORMA_INLINE double exponentials(T* s, Index n, T shift) {
   double sum = 0;
@@ -51,7 +52,7 @@ T softmax(T* s, Index n) noexcept {
 template <class T>
 void softmax_backward(const T* p, const T* dp, T* ds, Index n) noexcept {
   double inner = 0;
-  for (Index i = 0; i < n; ++i) inner += static_cast<double>(p[i]) * static_cast<double>(dp[i]);
+  for (Index i = 0; i < n; ++i) inner = simd::fma(static_cast<double>(p[i]), static_cast<double>(dp[i]), inner);
   const T mean = static_cast<T>(inner);
   for (Index i = 0; i < n; ++i) ds[i] = p[i] * (dp[i] - mean);
 }

@@ -236,4 +236,11 @@ Then<A, B> then(A first, B second) {
   return {std::move(first), std::move(second)};
 }
 
+template <class M>
+inline constexpr bool kInPlace<When<M>> = kInPlace<M>;
+template <class A, class B>
+inline constexpr bool kInPlace<Either<A, B>> = kInPlace<A>&& kInPlace<B>;
+template <class A, class B>
+inline constexpr bool kInPlace<Then<A, B>> = kInPlace<A>&& kInPlace<B>;
+
 }  // namespace norma::inline v0_1::inline NORMA_TARGET

@@ -56,8 +56,8 @@ class Site {
         width_(width),
         drop_rate_(kernels::checked_rate(rates.branch)),
         path_rate_(kernels::checked_rate(rates.path) * rise(rates, depth)),
-        drop_name_(layout.full_name("branch_dropout")),
-        path_name_(layout.full_name("drop_path")) {
+        drop_name_(layout.stream_name("branch_dropout")),
+        path_name_(layout.stream_name("drop_path")) {
     layout.begin_site();
     layout.set_gain(table.template get<slot::gain>(Gain{}));
     const auto declare = [&](const char* name, auto& module) {

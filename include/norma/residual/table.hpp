@@ -94,6 +94,7 @@ struct Table : Entries<F...> {
   template <class S, class V>
   auto with(V value) const {
     static_assert(!Entries<F...>::template has<S>, "norma: a policy fills this slot twice");
+    static_assert(kInPlace<V>, "norma: slots work in place, which a module of products (Linear, Attention) cannot");
     if constexpr (std::is_same_v<V, None>)
       return *this;
     else

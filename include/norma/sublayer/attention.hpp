@@ -24,7 +24,7 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 /// head_dim, width], output [width, heads x head_dim]; or query_key_value in one, see Projections. `Inner` holds what
 /// the policy puts inside.
 template <class T, class Inner, bool kCross>
-class MultiHeadAttention {
+class MultiHeadAttention : public Product {
   template <class S>
   using Entry = decltype(std::declval<Inner>().template get<S>(None{}));
   using QueryEntry = Entry<slot::query>;
@@ -54,7 +54,8 @@ class MultiHeadAttention {
   };
 
   explicit MultiHeadAttention(const Dimensions& dims, const Inner& entries = {})
-      : heads_(dims.heads),
+      : width_(dims.width),
+        heads_(dims.heads),
         kv_heads_(dims.kv_heads > 0 ? dims.kv_heads : dims.heads),
         head_dim_(checked_head_dim(dims)),
         rotary_(kCross ? Rotary{} : checked_rotary(dims.rotary, head_dim_)),
@@ -69,12 +70,17 @@ class MultiHeadAttention {
         value_entry_(entries.template get<slot::value>(None{})),
         output_entry_(entries.template get<slot::before_output>(None{})),
         head_scale_initial_(entries.template get<slot::head_scale>(1.0)),
-        dropout_rate_(kernels::checked_rate(dims.dropout.attention)) {
+        dropout_rate_(kernels::checked_rate(dims.dropout.attention, "dropout.attention")) {
     const double usual = dims.score_scale != 0 ? dims.score_scale : 1 / std::sqrt(static_cast<double>(head_dim_));
     score_scale_ = entries.template get<slot::score_scale>(usual);
+    if (!simd::is_finite(score_scale_)) fail("attention: score_scale is " + std::to_string(score_scale_));
   }
 
+  Index outputs() const { return width_; }
+
   void declare(Layout& layout, Index width) {
+    if (width != width_)
+      fail("attention: its width is " + std::to_string(width_) + ", its input's " + std::to_string(width));
     const auto declare = [&](const char* name, auto& module, Index w) {
       Layout::Level level(layout, name);
       module.declare(layout, w);
@@ -93,7 +99,7 @@ class MultiHeadAttention {
       head_scale_ = layout.add("head_scale", 1, heads_, Kind::scale, constant(head_scale_initial_));
     declare("before_output", output_entry_, heads_ * head_dim_);
     declare("output", output_, heads_ * head_dim_);
-    dropout_name_ = layout.full_name("dropout");
+    dropout_name_ = layout.stream_name("dropout");
   }
 
   Tape plan(Plan& p, const Pass& pass) const {
@@ -108,13 +114,13 @@ class MultiHeadAttention {
     if constexpr (kCross) {
       t.memory = call.memory.as<T>().matrix;
       t.d_memory = {static_cast<T*>(pass.d_memory), key_rows, t.memory.columns};
-      t.problem.key_lengths = call.memory_lengths.data();
+      t.problem.key_lengths = given(call.memory_lengths);
       t.problem.keep = call.memory_keep;
       t.problem.bias = call.memory_bias.as<T>();
     } else {
       t.problem.causal = call.causal;
       t.problem.align = call.align;
-      t.problem.key_lengths = call.lengths.data();
+      t.problem.key_lengths = given(call.lengths);
       t.problem.keep = call.keep;
       t.problem.bias = call.bias.as<T>();
     }
@@ -129,13 +135,13 @@ class MultiHeadAttention {
     if (active(query_entry_)) t.q_in = p.keep_if<T>(QueryEntry::needs_x, rows, width);
     if (active(key_entry_)) t.k_in = p.keep_if<T>(KeyEntry::needs_x, key_rows, kv_width);
     if (active(value_entry_)) t.v_in = p.keep_if<T>(ValueEntry::needs_x, key_rows, kv_width);
-    if constexpr (kHeadScale) t.o_scaled = p.keep<T>(rows, width);
+    if constexpr (kHeadScale) t.o_scaled = p.keep_if<T>(!active(output_entry_) || OutputEntry::needs_x, rows, width);
     t.o_out = active(output_entry_) ? p.keep<T>(rows, width) : t.o_scaled;
     t.log_sums = p.keep<T>(rows, heads_);
     if (rotary_.width > 0) {
       // Without positions of its own, every sequence turns alike.
       const Index angles = pass.positions_per_row() ? rows : shape.tokens;
-      t.positions = call.positions.data();
+      t.positions = given(call.positions);
       t.cosines = p.keep<T>(angles, rotary_.width / 2);
       t.sines = p.keep<T>(angles, rotary_.width / 2);
     }
@@ -224,13 +230,15 @@ class MultiHeadAttention {
     if (rotary.width % 2 != 0 || rotary.width < 0 || rotary.width > head_dim)
       fail("attention: rotary width " + std::to_string(rotary.width) + ", wanted an even number up to head_dim " +
            std::to_string(head_dim));
+    if (!simd::is_finite(rotary.base) || rotary.base <= 0)
+      fail("attention: rotary base is " + std::to_string(rotary.base) + ", wanted a positive number");
     return rotary;
   }
 
   /// Masks and positions fit the shape.
   void validate(const Call& call, const Shape& shape) const {
     const auto check_bias = [&](const char* name, const Bias& bias, Index keys) {
-      if (!bias.empty() && bias.as<T>().data == nullptr)
+      if (!bias.empty() && bias.as<T>().empty())
         fail(std::string(name) + " is of another scalar type than the network");
       check_map(name, bias.as<T>(), shape.batch, heads_, shape.tokens, keys);
     };
@@ -244,6 +252,8 @@ class MultiHeadAttention {
       if (positions != 0 && positions != shape.tokens && positions != shape.rows())
         fail("positions has " + std::to_string(positions) + " values, wanted " + std::to_string(shape.tokens) + " or " +
              std::to_string(shape.rows()));
+      if (positions != 0 && rotary_.width == 0)
+        fail("positions is given, but this network has no rotary positions (Dimensions::rotary)");
     }
   }
 
@@ -282,11 +292,11 @@ class MultiHeadAttention {
     for (Index h = 0; h < heads_; ++h) {
       const MatrixView<T> ds = d.middle_columns(h * head_dim_, head_dim_);
       gradient[h] += static_cast<T>(kernels::dot<T>(x.middle_columns(h * head_dim_, head_dim_), ds));
-      kernels::scale<T>(ds, factor[h], ds);
+      kernels::scale(ds, factor[h], ds);
     }
   }
 
-  Index heads_, kv_heads_, head_dim_;
+  Index width_, heads_, kv_heads_, head_dim_;
   Rotary rotary_;
   Projections projections_;
   bool bias_;
@@ -304,6 +314,9 @@ class MultiHeadAttention {
 
 template <class T, class Inner>
 inline constexpr bool kReadsMemory<MultiHeadAttention<T, Inner, true>> = true;
+template <class T, class Inner, bool kCross, Role R>
+inline constexpr bool kServes<MultiHeadAttention<T, Inner, kCross>, R> = R == (kCross ? Role::cross_attention
+                                                                                      : Role::attention);
 
 // Names for the arguments of Block and DecoderBlock.
 template <class T, class Inner = Entries<>>

@@ -31,10 +31,10 @@ class Embedding {
       for (Index i = 0; i < dy.columns; ++i) to[i] += dy.row(r)[i];
     }
   }
-  /// \throws Error for an id outside the vocabulary, naming it.
+  /// Of `count` ids from `first` on. \throws Error for one outside the vocabulary, naming it.
   template <class Id>
-  void validate(const char* name, const Id* ids, Index count) const {
-    for (Index r = 0; r < count; ++r)
+  void validate(const char* name, const Id* ids, Index count, Index first = 0) const {
+    for (Index r = first; r < first + count; ++r)
       if (static_cast<Index>(ids[r]) < 0 || static_cast<Index>(ids[r]) >= vocabulary_)
         fail(std::string(name) + "[" + std::to_string(r) + "] is " + std::to_string(static_cast<long long>(ids[r])) +
              ", wanted 0 to " + std::to_string(vocabulary_ - 1));

@@ -20,7 +20,7 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 /// with dims.packed_gate gate and up in one, gate_up [2 x hidden, width], the gate's rows first. `Inner` holds what the
 /// policy puts inside: see `takes`.
 template <class T, class Inner, class Act, bool kGated>
-class FeedForward {
+class FeedForward : public Product {
   template <class S>
   using Entry = decltype(std::declval<Inner>().template get<S>(None{}));
   using UpEntry = Entry<slot::up>;
@@ -44,7 +44,8 @@ class FeedForward {
   };
 
   explicit FeedForward(const Dimensions& dims, const Inner& entries = {})
-      : hidden_(checked_hidden(dims)),
+      : width_(dims.width),
+        hidden_(checked_hidden(dims)),
         packed_(kGated && dims.packed_gate),
         bias_(dims.feed_forward_bias),
         up_(hidden_, Kind::up, bias_),
@@ -53,9 +54,13 @@ class FeedForward {
         up_entry_(entries.template get<slot::up>(None{})),
         gate_entry_(entries.template get<slot::gate>(None{})),
         hidden_entry_(entries.template get<slot::hidden>(None{})),
-        dropout_rate_(kernels::checked_rate(dims.dropout.hidden)) {}
+        dropout_rate_(kernels::checked_rate(dims.dropout.hidden, "dropout.hidden")) {}
+
+  Index outputs() const { return width_; }
 
   void declare(Layout& layout, Index width) {
+    if (width != width_)
+      fail("feed-forward: its width is " + std::to_string(width_) + ", its input's " + std::to_string(width));
     const auto declare = [&](const char* name, auto& module, Index w) {
       Layout::Level level(layout, name);
       module.declare(layout, w);
@@ -70,7 +75,7 @@ class FeedForward {
     declare("up_entry", up_entry_, hidden_);
     declare("hidden_entry", hidden_entry_, hidden_);
     declare("down", down_, hidden_);
-    dropout_name_ = layout.full_name("dropout");
+    dropout_name_ = layout.stream_name("dropout");
   }
 
   Tape plan(Plan& p, const Pass& pass) const {
@@ -78,14 +83,15 @@ class FeedForward {
     Tape t{};
     // Plain, the activation acts on the up projection; gated, on the gate.
     const bool a_entry = kGated ? active(gate_entry_) : active(up_entry_);
+    constexpr bool kNeedsA = kGated ? GateEntry::needs_x : UpEntry::needs_x;
     t.a = t.a_in = p.keep<T>(rows, hidden_);
-    if (a_entry) t.a_in = p.keep<T>(rows, hidden_);
+    if (a_entry) t.a_in = p.keep_if<T>(kNeedsA, rows, hidden_);
     if constexpr (kGated) {
       t.b = t.b_in = p.keep<T>(rows, hidden_);
-      if (active(up_entry_)) t.b_in = p.keep<T>(rows, hidden_);
+      if (active(up_entry_)) t.b_in = p.keep_if<T>(UpEntry::needs_x, rows, hidden_);
       t.db = p.gradient<T>(rows, hidden_);
     }
-    t.h = t.h_out = p.keep<T>(rows, hidden_);
+    t.h_out = t.h = p.keep_if<T>(!active(hidden_entry_) || HiddenEntry::needs_x, rows, hidden_);
     if (active(hidden_entry_)) t.h_out = p.keep<T>(rows, hidden_);
     t.da = p.gradient<T>(rows, hidden_);
     t.executor = p.executor();
@@ -113,10 +119,12 @@ class FeedForward {
       up_.forward(weights, x, t.a_in, t.up);
       run(up_entry_, t.a_in, t.a, t.up_entry);
     }
-    t.executor.split(t.a.size(), kGranule, [&](Index, Index begin, Index end) {
-      for (Index i = begin; i < end; ++i) {
-        t.h.data[i] = Act::value(t.a.data[i]);
-        if constexpr (kGated) t.h.data[i] *= t.b.data[i];
+    for_each_row(t, [&](Index r) {
+      const T *a = t.a.row(r), *b = t.b.row(r);
+      T* h = t.h.row(r);
+      for (Index i = 0; i < hidden_; ++i) {
+        h[i] = Act::value(a[i]);
+        if constexpr (kGated) h[i] *= b[i];
       }
     });
     run(hidden_entry_, t.h, t.h_out, t.hidden_entry);
@@ -133,14 +141,16 @@ class FeedForward {
     down_.backward(weights, t.h_out, dy, t.da, Write::assign, gradients, t.down);
     kernels::drop_elements(t.dropout, t.da);
     run(hidden_entry_, t.h, t.da, t.hidden_entry);
-    t.executor.split(t.a.size(), kGranule, [&](Index, Index begin, Index end) {
-      for (Index i = begin; i < end; ++i) {
-        const T dh = t.da.data[i], slope = Act::derivative(t.a.data[i]);
+    for_each_row(t, [&](Index r) {
+      const T *a = t.a.row(r), *b = t.b.row(r);
+      T *da = t.da.row(r), *db = t.db.row(r);
+      for (Index i = 0; i < hidden_; ++i) {
+        const T dh = da[i], slope = Act::derivative(a[i]);
         if constexpr (kGated) {
-          t.db.data[i] = dh * Act::value(t.a.data[i]);
-          t.da.data[i] = dh * slope * t.b.data[i];
+          db[i] = dh * Act::value(a[i]);
+          da[i] = dh * slope * b[i];
         } else {
-          t.da.data[i] = dh * slope;
+          da[i] = dh * slope;
         }
       }
     });
@@ -156,6 +166,14 @@ class FeedForward {
   }
 
  private:
+  /// Row by row: with -ffast-math a compiler's vector of exponentials rounds unlike the remainder of a loop, and where
+  /// that falls must not depend on the other rows.
+  template <class F>
+  static void for_each_row(const Tape& t, F&& f) {
+    t.executor.split(t.a.rows, 1, [&](Index, Index begin, Index end) {
+      for (Index r = begin; r < end; ++r) f(r);
+    });
+  }
   static Index checked_hidden(const Dimensions& dims) {
     if (dims.hidden < 0) fail("feed-forward: hidden is " + std::to_string(dims.hidden));
     return dims.hidden > 0 ? dims.hidden : 4 * dims.width;
@@ -171,9 +189,7 @@ class FeedForward {
     up_.use(weight, up, bias_ ? &bias : nullptr);
   }
 
-  static constexpr Index kGranule = 64;  // workers share no cache line
-
-  Index hidden_;
+  Index width_, hidden_;
   bool packed_, bias_;
   Linear<T> up_, gate_, down_;
   UpEntry up_entry_;
@@ -182,6 +198,9 @@ class FeedForward {
   double dropout_rate_;
   std::string dropout_name_;
 };
+
+template <class T, class Inner, class Act, bool kGated, Role R>
+inline constexpr bool kServes<FeedForward<T, Inner, Act, kGated>, R> = R == Role::feed_forward;
 
 // Names for the argument of Block.
 template <class T, class Inner = Entries<>>

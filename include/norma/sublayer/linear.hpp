@@ -9,7 +9,7 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 
 /// y = x W^T + b. Parameters: weight [out, in], as checkpoints store it, and bias [out] = 0. Takes any number of rows.
 template <class T>
-class Linear {
+class Linear : public Product {
  public:
   using Scalar = T;
   static constexpr bool needs_x = true;

@@ -21,12 +21,89 @@ struct ConformanceOptions {
   Shape shape{2, 5};
   int layers = 3;
   /// Parameters whose gradient is zero by theory, by the end of their names. The key's bias is, unless keys are changed
-  /// after it.
-  std::vector<std::string> zero_by_theory{"key.bias"};
+  /// after it, by an entry or by rotary positions. Of cross-attention it is added where the policy fills no key entry
+  /// there.
+  std::vector<std::string> zero_by_theory{dims.rotary.width != 0 ? "cross_attention.key.bias" : "key.bias"};
   double tolerance = 1e-6;  ///< of gradients, as in GradientCheckOptions
 };
 
 namespace detail {
+
+/// A DecoderBlock as a network from x to y: the memory is its own, the same for every sequence of a place in the batch.
+template <class Network>
+class WithMemory {
+ public:
+  using T = typename Network::T;
+  static constexpr Index kTokens = 4;
+
+  WithMemory(const Network& network, Index width, Index batch)
+      : network_(network),
+        width_(width),
+        lengths_(static_cast<std::size_t>(batch), kTokens),
+        memory_(static_cast<std::size_t>(batch * kTokens * width)) {
+    for (std::size_t i = 0; i < memory_.size(); ++i) memory_[i] = static_cast<T>(Rng(4).normal(i));
+  }
+  Parameters<T> initialize(const Rng& rng) const { return network_.initialize(rng); }
+  Parameters<T> gradients() const { return network_.gradients(); }
+  Workspace workspace(Shape shape) const { return network_.workspace({shape.batch, shape.tokens, kTokens}); }
+  Workspace inference_workspace(Shape shape) const {
+    return network_.inference_workspace({shape.batch, shape.tokens, kTokens});
+  }
+  template <class X, class Y>
+  void forward(const Parameters<T>& weights, const X& x, const Y& y, Workspace& workspace, Call call = {}) const {
+    call.memory = Memory(view(memory_, x.shape.batch));
+    if (!call.lengths.empty()) call.memory_lengths = std::span(lengths_).first(call.lengths.size());
+    network_.forward(weights, x, y, workspace, call);
+  }
+  template <class X, class DY, class DX>
+  void backward(const Parameters<T>& weights, const X& x, const DY& dy, const DX& dx, Parameters<T>& gradients,
+                Workspace& workspace) const {
+    std::vector<T> d_memory(memory_.size());
+    backward(weights, x, dy, dx, gradients, workspace, d_memory);
+  }
+  template <class X, class DY, class DX>
+  void backward(const Parameters<T>& weights, const X& x, const DY& dy, const DX& dx, Parameters<T>& gradients,
+                Workspace& workspace, std::vector<T>& d_memory) const {
+    network_.backward(weights, x, dy, dx, gradients, workspace, view(d_memory, x.shape.batch));
+  }
+  std::span<T> memory() { return memory_; }
+
+ private:
+  template <class V>
+  auto view(V& values, Index batch) const {
+    using E = std::remove_pointer_t<decltype(values.data())>;
+    return TensorView<E>{{batch, kTokens}, {values.data(), batch * kTokens, width_}};
+  }
+
+  Network network_;
+  Index width_;
+  std::vector<Index> lengths_;
+  std::vector<T> memory_;
+};
+
+/// The memory's gradient against central differences.
+template <class Network>
+GradientReport check_memory_gradient(WithMemory<Network> network, const Parameters<double>& weights, Shape shape,
+                                     Index width, const GradientCheckOptions& options) {
+  const auto size = static_cast<std::size_t>(shape.rows() * width);
+  std::vector<double> x(size), y(size), dy(size), dx(size), d_memory(network.memory().size());
+  for (std::size_t i = 0; i < size; ++i) {
+    x[i] = Rng(3).stream("x").normal(i);
+    dy[i] = Rng(3).stream("dy").normal(i);
+  }
+  const auto view = [&](std::vector<double>& v) { return TensorView<double>{shape, {v.data(), shape.rows(), width}}; };
+  Workspace workspace = network.workspace(shape);
+  Parameters<double> gradients = network.gradients();
+  const auto loss = [&] {
+    network.forward(weights, view(x), view(y), workspace);
+    double sum = 0;
+    for (std::size_t i = 0; i < size; ++i) sum += y[i] * dy[i];
+    return sum;
+  };
+  loss();
+  network.backward(weights, view(x), view(dy), view(dx), gradients, workspace, d_memory);
+  return judge({check_tensor_gradient("memory", network.memory(), d_memory, loss, options)}, options);
+}
 
 /// One network on one scalar type, its random inputs, and what failed.
 template <class Network>
@@ -41,8 +118,14 @@ class Trial {
     }
   };
 
-  Trial(const char* what, const Network& network, Index width, std::vector<std::string>& failures)
-      : what_(what), network_(network), width_(width), failures_(failures), weights_(perturbed(network)) {}
+  /// rotary: it takes positions.
+  Trial(const char* what, const Network& network, Index width, bool rotary, std::vector<std::string>& failures)
+      : what_(what),
+        network_(network),
+        width_(width),
+        rotary_(rotary),
+        failures_(failures),
+        weights_(perturbed(network)) {}
 
   /// Weights away from their initial values, where gates are zero and gammas one.
   static Parameters<T> perturbed(const Network& network) {
@@ -70,14 +153,16 @@ class Trial {
     Workspace inference = network_.inference_workspace(large);
     expect(same_bits(forward(large, inference), wanted.y), "inference gives other bits than training");
     const Network copy = network_;
-    expect(Trial(what_, copy, width_, failures_).run(large, workspace) == wanted, "a copy gives other bits");
+    expect(Trial(what_, copy, width_, rotary_, failures_).run(large, workspace) == wanted, "a copy gives other bits");
   }
 
   /// Every planned byte is written, and none is read before. Two fills, so that a result equal to one of them counts as
   /// written.
   void memory(Shape shape) {
     const std::vector<Index> lengths(static_cast<std::size_t>(shape.batch), shape.tokens);
-    const Call call{.lengths = lengths};  // the largest kind of call
+    std::vector<Index> positions(rotary_ ? static_cast<std::size_t>(shape.rows()) : 0);
+    for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<Index>(3 * i);
+    const Call call{.lengths = lengths, .positions = positions};  // the largest kind of call
     Workspace workspace = network_.workspace(shape);
     const Result wanted = run(shape, workspace, call);
     const Index tape = workspace.usage().tape_bytes, bytes = tape + workspace.usage().scratch_bytes;
@@ -201,6 +286,7 @@ class Trial {
   const char* what_;
   const Network& network_;
   Index width_;
+  bool rotary_;
   std::vector<std::string>& failures_;
   Parameters<T> weights_;
   std::vector<T> x_;
@@ -208,29 +294,30 @@ class Trial {
 
 }  // namespace detail
 
-/// What fails for this policy, a sentence each; empty: nothing. As a stack and as a block alone:
-///   gradients      every parameter and the input against central differences, in double, away from the initial values
-///   accumulation   parameter gradients are added, dx is assigned and may be dy
-///   memory         every planned byte is written, and none read before
-///   shapes         smaller shapes on a larger workspace, inference, copies: the same bits
-///   independence   of batch mates and, under a causal mask, of later tokens: the same bits
+/// What fails for this policy, a sentence each; empty: nothing. As a stack, as a block and as a decoder's block alone:
+///   gradients      every parameter, the input and the memory against central differences, in double, away from the
+///   initial values accumulation   parameter gradients are added, dx is assigned and may be dy memory         every
+///   planned byte is written, and none read before shapes         smaller shapes on a larger workspace, inference,
+///   copies: the same bits independence   of batch mates and, under a causal mask, of later tokens: the same bits
 /// Takes seconds, and allocates.
 template <class PolicyType, template <class> class NormType = LayerNorm>
 std::vector<std::string> check_policy(const PolicyType& policy = {}, const ConformanceOptions& options = {}) {
   static_assert(Policy<PolicyType, NormType<float>> && Policy<PolicyType, NormType<double>>,
                 "norma: a policy has `auto slots(auto at) const`, which returns a table made with place()");
-  std::vector<std::string> failures;
+  using CrossEntries =
+      typename norma::detail::SiteOf<PolicyType, NormType<double>, Use<Role::cross_attention, CrossAttention>>::Inner;
+  std::vector<std::string> failures, zero = options.zero_by_theory;
+  if constexpr (!CrossEntries::template has<slot::key>) zero.push_back("cross_attention.key.bias");
+  const GradientCheckOptions gradient_options{.tolerance = options.tolerance, .zero_by_theory = zero};
+  const Index width = options.dims.width;
   const auto try_all = [&](const char* what, const auto& in_double, const auto& in_float) {
-    const Index width = options.dims.width;
-    const GradientCheckOptions gradient_options{.tolerance = options.tolerance,
-                                                .zero_by_theory = options.zero_by_theory};
     for (const bool causal : {false, true}) {
       const auto weights = detail::Trial<std::remove_cvref_t<decltype(in_double)>>::perturbed(in_double);
       const GradientReport report =
           check_gradients(in_double, weights, options.shape, width, width, gradient_options, Call{.causal = causal});
       for (const auto& failure : report.failures) failures.push_back(std::string(what) + ": " + failure);
     }
-    detail::Trial trial(what, in_float, width, failures);
+    detail::Trial trial(what, in_float, width, options.dims.rotary.width != 0, failures);
     trial.accumulation(options.shape);
     trial.memory(options.shape);
     trial.shapes(options.shape);
@@ -241,6 +328,13 @@ std::vector<std::string> check_policy(const PolicyType& policy = {}, const Confo
           Block<PolicyType, float, NormType>(options.dims, middle, policy));
   try_all("stack", Encoder<Block<PolicyType, double, NormType>>(options.dims, options.layers, policy),
           Encoder<Block<PolicyType, float, NormType>>(options.dims, options.layers, policy));
+  const DecoderBlock<PolicyType, double, NormType> in_double(options.dims, middle, policy);
+  const DecoderBlock<PolicyType, float, NormType> in_float(options.dims, middle, policy);
+  const detail::WithMemory reader(in_double, width, options.shape.batch);
+  try_all("decoder block", reader, detail::WithMemory(in_float, width, options.shape.batch));
+  const auto weights = detail::Trial<std::remove_cvref_t<decltype(reader)>>::perturbed(reader);
+  const auto report = detail::check_memory_gradient(reader, weights, options.shape, width, gradient_options);
+  for (const auto& failure : report.failures) failures.push_back("decoder block: " + failure);
   return failures;
 }
 

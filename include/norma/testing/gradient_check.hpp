@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <functional>
 #include <span>
 #include <string>
@@ -56,6 +57,15 @@ struct GradientReport {
     return all;
   }
 };
+
+namespace detail {
+/// A figure in a message: 1.2e-05.
+inline std::string figure(double x) {
+  char text[16];
+  std::snprintf(text, sizeof text, "%.1e", x);
+  return text;
+}
+}  // namespace detail
 
 /// The larger of two; NaN once either is, for good.
 inline double worse(double a, double b) { return std::isnan(a) || b <= a ? a : b; }
@@ -120,10 +130,9 @@ inline GradientReport judge(std::vector<TensorReport> tensors, const GradientChe
     const double difference = worse(t.difference, t.direction);
     t.error = scale > 0 ? difference / scale : difference;
     if (!(t.error <= options.tolerance))
-      report.failures.push_back(t.name + ": gradient differs from central differences by " +
-                                std::to_string(t.error * 1e6) + "e-6");
+      report.failures.push_back(t.name + ": gradient differs from central differences by " + detail::figure(t.error));
     if (zero && !(t.largest <= 1e-9 * largest))
-      report.failures.push_back(t.name + ": gradient is zero by theory, but reaches " + std::to_string(t.largest));
+      report.failures.push_back(t.name + ": gradient is zero by theory, but reaches " + detail::figure(t.largest));
     if (!zero && !(t.largest > 1e-9 * largest)) report.failures.push_back(t.name + ": gradient is zero");
     if (report.worst_name.empty() || (!std::isnan(report.worst) && !(t.error <= report.worst))) {
       report.worst = t.error;

@@ -44,9 +44,9 @@ void cross_entropy_backward(MatrixView<T> logits, const std::int32_t* targets, M
   }
 }
 
-/// \throws Error for a target that is neither a class nor kIgnoredTarget.
-inline void check_targets(const std::int32_t* targets, Index rows, Index classes) {
-  for (Index r = 0; r < rows; ++r)
+/// Of `count` targets from `first` on. \throws Error for one that is neither a class nor kIgnoredTarget.
+inline void check_targets(const std::int32_t* targets, Index count, Index classes, Index first = 0) {
+  for (Index r = first; r < first + count; ++r)
     if (targets[r] != kIgnoredTarget && (targets[r] < 0 || targets[r] >= classes))
       fail("targets[" + std::to_string(r) + "] is " + std::to_string(targets[r]) + ", wanted 0 to " +
            std::to_string(classes - 1) + ", or -1 to count nothing");
