@@ -173,18 +173,18 @@ TYPED_TEST_P(ResidualNorm, ManyRowsAndWorkers) {
 
 // A bad element is NaN in its row of y and dx, and no other row notices.
 TYPED_TEST_P(ResidualNorm, BadRowStaysAlone) {
-  using Problem = typename TestFixture::Problem;
-  using S = typename Problem::S;
+  using Call = typename TestFixture::Problem;
+  using S = typename Call::S;
   const ResidualCase c{9, 21};
-  Problem clean(c);
+  Call clean(c);
   clean.fused();
   for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL})
-    for (const auto matrix : {&Problem::x, &Problem::w, &Problem::dy, &Problem::ds})
+    for (const auto matrix : {&Call::x, &Call::w, &Call::dy, &Call::ds})
       for (const Index at : {0, 7, 20}) {
-        Problem dirty(c);
+        Call dirty(c);
         (dirty.*matrix)(4, at) = static_cast<S>(bad);
         dirty.fused();
-        const bool forward = matrix == &Problem::x || matrix == &Problem::w, whole = matrix != &Problem::ds;
+        const bool forward = matrix == &Call::x || matrix == &Call::w, whole = matrix != &Call::ds;
         for (Index r = 0; r < c.rows; ++r)
           for (Index i = 0; i < c.width; ++i) {
             const bool hit = r == 4 && (whole || i == at);
