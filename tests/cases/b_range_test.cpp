@@ -37,6 +37,20 @@ TEST(CasesB, B01_SquaresOverflow) {
   EXPECT_GT(size, 1e-19);  // and not flushed to nothing
 }
 
+/// Rows of one value in a 16-bit type.
+template <class S>
+std::vector<S> constant_row(std::size_t width, float v) {
+  return std::vector<S>(width, S(v));
+}
+
+TEST(CasesB, B03_SquaresBeyondHalf) {
+  using norma::half;
+  RMSNormCall<half> a{64, constant_row<half>(64, 300)};
+  expect_near(a.forward().y, std::vector<double>(64, 1), 0);
+  LayerNormCall<half> b{64, constant_row<half>(64, 300)};
+  expect_near(b.forward().y, std::vector<double>(64, 0), 0);
+}
+
 TEST(CasesB, B04_EpsInsideTheRoot) {
   RMSNormCall<> a{4, std::vector<float>(4, 1e-3f)};
   expect_near(a.forward().y, std::vector<double>(4, 0.70710678), 1e-7);
@@ -64,6 +78,33 @@ TEST(CasesB, B06_EpsReachesEveryPath) {
       for (int i = 0; i < width; ++i)
         EXPECT_NEAR(a.dx[static_cast<std::size_t>(i)], i % 2 == 0 ? -dx : dx, 1e-6 * rstd) << width << " " << eps;
     }
+}
+
+template <class S, Center C>
+void check_b07(float level) {
+  NormCall<C, S> a{10, constant_row<S>(10, level), 1e-12};
+  a.forward();
+  std::vector<S> dy;
+  for (int i = 0; i < 10; ++i) dy.push_back(S(static_cast<float>(i % 3) * 1e-3f));
+  a.backward(dy);
+  const bool zeros = C == Center::mean || level == 0;
+  expect_near(a.y, std::vector<double>(10, zeros ? 0 : 1), 0);
+  EXPECT_NEAR(static_cast<double>(a.rstd[0]) * (zeros ? 1e-6 : 5), 1, 1e-6);
+  const double mean = 9e-3 / 10;
+  for (std::size_t i = 0; i < 10; ++i) {
+    const double h = value(dy[i]), centred = C == Center::none && level == 0 ? h : h - mean;
+    EXPECT_NEAR(value(a.dx[i]), centred * static_cast<double>(a.rstd[0]), 0.01 * static_cast<double>(a.rstd[0]) * 1e-3)
+        << i;
+    EXPECT_EQ(value(a.dgamma[i]), zeros ? 0 : h);
+  }
+}
+TEST(CasesB, B07_EpsBelowHalf) {
+  for (const float level : {0.0f, 5.0f}) {
+    check_b07<norma::half, Center::mean>(level);
+    check_b07<norma::half, Center::none>(level);
+    check_b07<norma::bfloat16, Center::mean>(level);
+    check_b07<norma::bfloat16, Center::none>(level);
+  }
 }
 
 TEST(CasesB, B08_TinyValues) {

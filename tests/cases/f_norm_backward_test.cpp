@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Cases F: the backward pass of norms.
+#include <norma/kernels/residual_norm.hpp>
 #include <norma/norma.hpp>
 
 #include "kernel_case_norm.hpp"
@@ -180,6 +181,51 @@ TEST(CasesF, F06_WhereTheTwoGradientsJoin) {
   const std::vector<double> right{10.429845, 9.933870, 9.900805};
   expect_near(dx, right, 2e-6);
   for (int i = 0; i < 3; ++i) EXPECT_NEAR(gradients["attention.b"](0, i), right[static_cast<std::size_t>(i)], 2e-6);
+}
+
+// The same in the fused kernel: 10 arrives beside y.
+TEST(CasesF, F06_TheFusedKernel) {
+  const std::vector<float> x{0.5f, 1, 5}, r{0.5f, 1, -2}, dy{1, 0, 0}, ds{10, 10, 10};
+  std::vector<float> s(3), y(3), dx(3), dr(3), rstd(1);
+  const norma::kernels::ScaledSum<float> sum{{x.data(), 1, 3}, {r.data(), 1, 3}};
+  const norma::kernels::SavedStatistics<float> saved{nullptr, nullptr, rstd.data()};
+  const auto in = [](const std::vector<float>& v) { return MatrixView<const float>{v.data(), 1, 3}; };
+  const auto out = [](std::vector<float>& v) { return MatrixView<float>{v.data(), 1, 3}; };
+  const float* const none = nullptr;
+  norma::kernels::residual_norm_forward<Center::none>(sum, none, none, 1e-6, out(s), out(y), saved);
+  expect_near(s, {1, 2, 3}, 0);
+  for (const bool again : {false, true}) {
+    const auto backward = [&](const auto& rows) {
+      norma::kernels::residual_norm_backward<Center::none>(sum, rows, in(dy), in(ds), none, 1e-6, saved, out(dx),
+                                                           Write::assign, out(dr), static_cast<float*>(nullptr),
+                                                           static_cast<float*>(nullptr), {});
+    };
+    if (again)
+      backward(sum);
+    else
+      backward(in(s));
+    expect_near(dx, {10.429845, 9.933870, 9.900805}, 1e-6);
+    expect_bits(dx, dr);
+  }
+}
+
+TEST(CasesL, L11_OptionalParts) {
+  const std::vector<float> x{1, 2, 3}, skip{1, 1, 1}, bias{0, 1, 0}, other{1, 1, -1};
+  const auto run = [&]<Center C>(std::integral_constant<Center, C>, const std::vector<float>& w, const float* b,
+                                 const std::vector<double>& sum, const std::vector<double>& right) {
+    std::vector<float> s(3), y(3);
+    norma::kernels::residual_norm_forward<C>(
+        norma::kernels::ChannelSum<float, float>{{x.data(), 1, 3}, {w.data(), 1, 3}, {}, {}, b},
+        static_cast<const float*>(nullptr), static_cast<const float*>(nullptr), C == Center::mean ? 1e-5 : 1e-6,
+        MatrixView<float>{s.data(), 1, 3}, MatrixView<float>{y.data(), 1, 3}, {});
+    expect_near(s, sum, 0);
+    expect_near(y, right, 1e-6);
+  };
+  constexpr std::integral_constant<Center, Center::mean> layer_norm;
+  constexpr std::integral_constant<Center, Center::none> rms_norm;
+  run(layer_norm, skip, bias.data(), {2, 4, 4}, {-1.414206, 0.707103, 0.707103});
+  run(layer_norm, skip, nullptr, {2, 3, 4}, {-1.224736, 0, 1.224736});
+  run(rms_norm, other, nullptr, {2, 3, 2}, {0.840168, 1.260252, 0.840168});
 }
 
 TEST(CasesF, F07_GammaZero) {

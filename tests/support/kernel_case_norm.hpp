@@ -14,32 +14,34 @@ namespace norma_test {
 
 using norma::kernels::Center;
 
-template <Center C, class T = float>
+template <Center C, class S = float>
 struct NormCall {
+  using T = norma::Compute<S>;
   Index width;
-  std::vector<T> x;
+  std::vector<S> x;
   double eps = C == Center::mean ? 1e-5 : 1e-6;
-  std::vector<T> gamma{}, beta{};  // empty: absent
+  std::vector<S> gamma{}, beta{};  // empty: absent
   // Results; dgamma and dbeta are added to, and made here unless given.
-  std::vector<T> y{}, dx{}, dgamma{}, dbeta{}, hi{}, lo{}, rstd{};
+  std::vector<S> y{}, dx{}, dgamma{}, dbeta{};
+  std::vector<T> hi{}, lo{}, rstd{};
 
   Index rows() const { return static_cast<Index>(x.size()) / width; }
 
   NormCall& forward() {
-    y.assign(x.size(), T(99));
+    y.assign(x.size(), S(99.0f));
     const auto r = static_cast<std::size_t>(rows());
     hi.assign(r, T(99)), lo.assign(r, T(99)), rstd.assign(r, T(99));
-    norma::kernels::norm_forward<C, T>({x.data(), rows(), width}, optional(gamma), optional(beta), eps,
+    norma::kernels::norm_forward<C, S>({x.data(), rows(), width}, optional(gamma), optional(beta), eps,
                                        {y.data(), rows(), width}, {hi.data(), lo.data(), rstd.data()});
     return *this;
   }
-  NormCall& backward(const std::vector<T>& dy) {
+  NormCall& backward(const std::vector<S>& dy) {
     dx = dy;  // on top of dy, as every site does
     const auto n = static_cast<std::size_t>(width);
     dgamma.resize(n), dbeta.resize(n);
     std::vector<T> partial(2 * n);
     std::vector<double> total(2 * n * static_cast<std::size_t>(rows() / 256 + 1));  // a row per block of 256
-    norma::kernels::norm_backward<C, T>({x.data(), rows(), width}, {dx.data(), rows(), width}, optional(gamma), eps,
+    norma::kernels::norm_backward<C, S>({x.data(), rows(), width}, {dx.data(), rows(), width}, optional(gamma), eps,
                                         {hi.data(), lo.data(), rstd.data()}, {dx.data(), rows(), width},
                                         norma::Write::assign, dgamma.data(), dbeta.data(),
                                         {partial.data(), total.data(), 2 * width});
@@ -47,7 +49,7 @@ struct NormCall {
   }
 
  private:
-  static T* optional(std::vector<T>& v) { return v.empty() ? nullptr : v.data(); }
+  static S* optional(std::vector<S>& v) { return v.empty() ? nullptr : v.data(); }
 };
 template <class T = float>
 using LayerNormCall = NormCall<Center::mean, T>;

@@ -177,5 +177,8 @@ struct Storage {
 using AllStorage =
     testing::Types<Storage<float, float>, Storage<double, double>, Storage<norma::bfloat16, norma::bfloat16>,
                    Storage<norma::bfloat16, float>, Storage<norma::half, norma::half>, Storage<norma::half, float>>;
+/// Every type of rows, and both kinds of parameters: where more would take the compiler minutes.
+using MostStorage = testing::Types<Storage<float, float>, Storage<double, double>, Storage<norma::bfloat16, float>,
+                                   Storage<norma::half, norma::half>>;
 
 }  // namespace norma_test

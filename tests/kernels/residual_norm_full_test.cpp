@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+#include "kernel_residual_tests.hpp"
+
+namespace norma_test {
+
+using Types = testing::Types<Normed<Storage<float, float>, Center::mean>, Normed<Storage<double, double>, Center::none>,
+                             Normed<Storage<norma::bfloat16, norma::bfloat16>, Center::none>,
+                             Normed<Storage<norma::half, float>, Center::mean>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Full, ResidualNorm, Types);
+
+}  // namespace norma_test
