@@ -48,6 +48,9 @@ if(NORMA_BUILD_TESTS)
     norma_declare_level(sse2 "-march=x86-64" "")
     norma_declare_level(avx2 "-march=x86-64;-mavx2;-mfma;-mf16c;-mbmi2" "avx2;fma;bmi2")
     norma_declare_level(avx512 "-march=x86-64-v4" "avx512f;avx512bw;avx512cd;avx512dq;avx512vl")
+  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+    norma_declare_level(scalar "-DNORMA_SCALAR=1" "")
+    norma_declare_level(neon "" "")
   else()
     norma_declare_level(scalar "-DNORMA_SCALAR=1" "")
     norma_declare_level(native "" "")
@@ -82,7 +85,7 @@ endfunction()
 
 # The other compiler: NORMA_OTHER_CXX, Clang beside GCC or GCC beside any other, when there is one that is new enough. Some
 # tests are built with both.
-if(NORMA_BUILD_TESTS)
+if(NORMA_BUILD_TESTS AND NOT CMAKE_CROSSCOMPILING)
   set(norma_other_names g++)
   set(norma_other_oldest 12)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -34,16 +34,16 @@ struct ColumnSums {
       T* const sums = partial + worker * columns;
       for (Index first = begin; first < end; first += kBlock) {
         double* const block = total + first / kBlock * columns;
-        std::fill_n(block, columns, 0.0);
+        std::memset(block, 0, static_cast<std::size_t>(columns) * sizeof(double));
         const Index last = (std::min)(end, first + kBlock);
         for (Index r = first; r < last; r += kRows) {
-          std::fill_n(sums, columns, T(0));
+          std::memset(sums, 0, static_cast<std::size_t>(columns) * sizeof(T));
           add(r, (std::min)(last, r + kRows), sums, block);
           simd::add_to(block, sums, columns);
         }
       }
     });
-    if (rows == 0) std::fill_n(total, columns, 0.0);
+    if (rows == 0) std::memset(total, 0, static_cast<std::size_t>(columns) * sizeof(double));
     for (Index step = 1; step < blocks(rows); step *= 2)
       for (Index b = 0; b + step < blocks(rows); b += 2 * step)
         simd::add_to(total + b * columns, total + (b + step) * columns, columns);

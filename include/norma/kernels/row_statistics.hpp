@@ -70,7 +70,7 @@ NORMA_INLINE std::array<double, K> row_sums(Index n, F&& add) {
 
 /// Below zero becomes zero, NaN stays NaN. On the bits, because -ffast-math may turn a comparison around.
 NORMA_INLINE double clamp_negative(double v) {
-  const auto bits = std::bit_cast<std::uint64_t>(v);
+  const auto bits = bits_as<std::uint64_t>(v);
   return bits > 0x8000000000000000u && bits <= 0xFFF0000000000000u ? 0.0 : v;
 }
 
@@ -113,11 +113,12 @@ NORMA_COLD ScaledStatistics scaled_statistics(const Row& row, Index n, double ep
   double largest = std::sqrt(eps);
   bool finite = true;
   for (Index i = 0; i < n; ++i) {
-    finite = finite && simd::is_finite(row.at(i));
-    largest = (std::max)(largest, std::fabs(row.at(i)));
+    const double magnitude = std::fabs(row.at(i));
+    finite = finite && simd::is_finite(magnitude);
+    largest = largest < magnitude ? magnitude : largest;
   }
   if (!finite) {  // NaN or infinity spoils its whole row, and says so; as bits, for -ffast-math
-    const double nan = std::bit_cast<double>(std::uint64_t{0x7FF8000000000000});
+    const double nan = bits_as<double>(std::uint64_t{0x7FF8000000000000});
     return {1, nan, nan, nan};
   }
   // The largest of |x| and sqrt(eps) comes to about one; its exponent is clipped so that scale and 1/scale are normal.

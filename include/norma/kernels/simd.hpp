@@ -10,9 +10,9 @@
 // the same expression gives the same bits wherever it is inlined.
 #pragma once
 
+#include <norma/core/float16.hpp>
 #include <norma/core/shape.hpp>
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -223,16 +223,14 @@ struct WideSum<float> {
 };
 
 /// Minus infinity, on the bits for the same reason.
-NORMA_INLINE bool is_minus_infinity(float a) { return std::bit_cast<std::uint32_t>(a) == 0xFF800000u; }
-NORMA_INLINE bool is_minus_infinity(double a) { return std::bit_cast<std::uint64_t>(a) == 0xFFF0000000000000u; }
+NORMA_INLINE bool is_minus_infinity(float a) { return bits_as<std::uint32_t>(a) == 0xFF800000u; }
+NORMA_INLINE bool is_minus_infinity(double a) { return bits_as<std::uint64_t>(a) == 0xFFF0000000000000u; }
 
 /// Finiteness on the bits, which -ffast-math cannot assume away.
 NORMA_INLINE bool is_finite(double a) {
-  return (std::bit_cast<std::uint64_t>(a) & 0x7FF0000000000000u) != 0x7FF0000000000000u;
+  return (bits_as<std::uint64_t>(a) & 0x7FF0000000000000u) != 0x7FF0000000000000u;
 }
 /// Likewise.
-NORMA_INLINE bool is_nan(double a) {
-  return (std::bit_cast<std::uint64_t>(a) & 0x7FFFFFFFFFFFFFFFu) > 0x7FF0000000000000u;
-}
+NORMA_INLINE bool is_nan(double a) { return (bits_as<std::uint64_t>(a) & 0x7FFFFFFFFFFFFFFFu) > 0x7FF0000000000000u; }
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET::simd

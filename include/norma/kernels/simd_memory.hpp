@@ -3,7 +3,6 @@
 // floats in registers.
 #pragma once
 
-#include <norma/core/float16.hpp>
 #include <norma/kernels/simd.hpp>
 
 namespace norma::inline v0_1::inline NORMA_TARGET::simd {
@@ -55,9 +54,9 @@ struct Memory<bfloat16> : Memory16<bfloat16> {};
 template <>
 struct Memory<bfloat16> {
   using Raw = Raw16;
-  static NORMA_INLINE Pack<float> to_pack(Raw raw) { return {std::bit_cast<Pack<float>::Native>(widened(raw) << 16)}; }
+  static NORMA_INLINE Pack<float> to_pack(Raw raw) { return {bits_as<Pack<float>::Native>(widened(raw) << 16)}; }
   static NORMA_INLINE Raw to_raw(Pack<float> pack) {  // bfloat16::round, lane by lane
-    const auto v = std::bit_cast<Bits32>(pack.v);
+    const auto v = bits_as<Bits32>(pack.v);
     const auto nan = (v & 0x7FFFFFFFu) > 0x7F800000u;
     const Bits32 rounded = nan ? v | 0x00400000u : v + 0x7FFFu + (v >> 16 & 1u);
     return upper(rounded);
@@ -244,16 +243,16 @@ NORMA_INLINE void stream(S* p, Pack<Compute<S>> a) {
   [[maybe_unused]] const auto raw = detail::Memory<S>::to_raw(a);
 #if defined(__SSE2__) && !defined(NORMA_SCALAR)
   if constexpr (sizeof(raw) == 8)
-    _mm_stream_si64(reinterpret_cast<long long*>(p), std::bit_cast<long long>(raw));
+    _mm_stream_si64(reinterpret_cast<long long*>(p), bits_as<long long>(raw));
   else if constexpr (sizeof(raw) == 16)
-    _mm_stream_si128(reinterpret_cast<__m128i*>(p), std::bit_cast<__m128i>(raw));
+    _mm_stream_si128(reinterpret_cast<__m128i*>(p), bits_as<__m128i>(raw));
 #if defined(NORMA_AVX2) || defined(NORMA_AVX512)
   else if constexpr (sizeof(raw) == 32)
-    _mm256_stream_si256(reinterpret_cast<__m256i*>(p), std::bit_cast<__m256i>(raw));
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(p), bits_as<__m256i>(raw));
 #endif
 #if defined(NORMA_AVX512)
   else
-    _mm512_stream_si512(reinterpret_cast<__m512i*>(p), std::bit_cast<__m512i>(raw));
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(p), bits_as<__m512i>(raw));
 #endif
 #else
   store(p, a);
