@@ -51,6 +51,20 @@ TEST(NormOptions, WithoutParameters) {
   EXPECT_EQ(bare.layout().count(), 0);
   EXPECT_EQ(Standalone(LayerNorm<float>{.with_beta = false}, 3).layout().count(), 3);
 }
+TEST(NormOptions, AnEpsThatIsNone) {
+  const auto refused = [](auto norm) {
+    try {
+      Standalone(norm, 3);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refused(LayerNorm<float>{.eps = -1}), "eps is -1.000000, wanted 0 or more");
+  EXPECT_NE(refused(RMSNorm<float>{.eps = std::numeric_limits<double>::infinity()}).find("eps"), std::string::npos);
+  EXPECT_NE(refused(ScaleNorm<float>{.eps = std::nan("")}).find("eps"), std::string::npos);
+  EXPECT_EQ(refused(LayerNorm<float>{.eps = 0}), "");
+}
 TEST(NormOptions, ScaleNormIsALength) {
   expect_close(normed(ScaleNorm<float>{}, {3, 4}, 2), {1.2, 1.6});
   expect_close(normed(ScaleNorm<float>{.eps = 10}, {3, 4}, 2), {0.6, 0.8});  // clamped, not added

@@ -64,8 +64,6 @@ class Sequence {
     if (blocks < 1 || first.layer < 1 || first.layer + blocks - 1 > first.layers)
       fail("layer " + std::to_string(first.layer) + " of " + std::to_string(first.layers) + ", " +
            std::to_string(blocks) + " blocks: a layer is between 1 and layers");
-    kernels::checked_rate(dims.dropout.branch, "dropout.branch");
-    kernels::checked_rate(dims.dropout.path, "dropout.path");
     layout.begin_stack(first.layers);
     if (has_open_) declare_end(layout, "open", open_);
     bodies_.reserve(static_cast<std::size_t>(blocks));

@@ -14,8 +14,9 @@
 namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
 
 /// A rate that is one. \throws Error, naming it
-inline double checked_rate(double rate, const char* name = "dropout rate") {
-  if (!simd::is_finite(rate) || rate < 0 || rate > 1) fail(std::string(name) + " is " + std::to_string(rate) + ", wanted 0 to 1");
+inline double checked_rate(double rate, const char* name) {
+  if (!simd::is_finite(rate) || rate < 0 || rate > 1)
+    fail(std::string(name) + " is " + std::to_string(rate) + ", wanted 0 to 1");
   return rate;
 }
 

@@ -14,13 +14,20 @@
 // Lanes of float add at most kFlush values before they go into a sum in double.
 #pragma once
 
+#include <norma/core/check.hpp>
 #include <norma/kernels/simd_memory.hpp>
 
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <string>
 
 namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
+
+/// \throws Error for an eps that is negative or not finite.
+inline void check_eps(double eps) {
+  if (!simd::is_finite(eps) || eps < 0) fail("eps is " + std::to_string(eps) + ", wanted 0 or more");
+}
 
 /// LayerNorm centres a row on its mean, RMSNorm does not.
 enum class Center { mean, none };

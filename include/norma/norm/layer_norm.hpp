@@ -28,6 +28,7 @@ struct LayerNorm {
   };
 
   void declare(Layout& layout, Index width) {
+    kernels::check_eps(eps);
     if (with_gamma) gamma = layout.add("gamma", 1, width, Kind::norm, constant(1));
     if (with_beta) beta = layout.add("beta", 1, width, Kind::norm, constant(0));
   }

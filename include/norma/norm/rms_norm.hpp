@@ -26,6 +26,7 @@ struct RMSNorm {
   };
 
   void declare(Layout& layout, Index width) {
+    kernels::check_eps(eps);
     if (with_gamma) gamma = layout.add("gamma", 1, width, Kind::norm, constant(unit_offset ? 0 : 1));
   }
   Tape plan(Plan& p, const Pass& pass) const {

@@ -25,6 +25,7 @@ struct ScaleNorm {
   };
 
   void declare(Layout& layout, Index width) {
+    kernels::check_eps(eps);
     g = layout.add("g", 1, 1, Kind::norm, constant(std::sqrt(static_cast<double>(width))));
   }
   Tape plan(Plan& p, const Pass& pass) const {

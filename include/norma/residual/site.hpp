@@ -54,8 +54,8 @@ class Site {
         out_(table.template get<slot::out>(None{})),
         f_(std::move(sublayer)),
         width_(width),
-        drop_rate_(kernels::checked_rate(rates.branch)),
-        path_rate_(kernels::checked_rate(rates.path) * rise(rates, depth)),
+        drop_rate_(kernels::checked_rate(rates.branch, "dropout.branch")),
+        path_rate_(kernels::checked_rate(rates.path, "dropout.path") * rise(rates, depth)),
         drop_name_(layout.stream_name("branch_dropout")),
         path_name_(layout.stream_name("drop_path")) {
     layout.begin_site();
