@@ -240,11 +240,11 @@ NORMA_COLD RowStatistics<T> found_again(const Row& row, Index n, double eps) {
   return good ? s : scaled_statistics<C>(row, n, eps).template unscaled<T>();
 }
 
-/// Rows [r, r + Count) of backward's second pass.
+/// Rows [r, r + Count) of backward's second pass. `ahead`: elements to the rows that follow, fetched meanwhile.
 template <Center C, int Count, class T, class Row, class Output, class A, class S>
 NORMA_INLINE void write_gradients(const Row (&row)[Count], const S* const (&dy)[Count],
                                   const RowGradient<T> (&gradient)[Count], const Output (&output)[Count],
-                                  const A affine, Index n, T* partial, Streaming streaming) {
+                                  const A affine, Index n, T* partial, Streaming streaming, Index ahead) {
   const auto write = [&](Index i, Index k, bool streams) NORMA_INLINE_LAMBDA {
     const Pack<T> f = affine.factor(i, k);
     Pack<T> dgamma = simd::zero<T>(), dbeta = simd::zero<T>();
@@ -255,6 +255,10 @@ NORMA_INLINE void write_gradients(const Row (&row)[Count], const S* const (&dy)[
     NORMA_UNROLL
     for (int j = 0; j < Count; ++j) {
       const Normalizer<C, T> normalize(gradient[j].statistics);
+      if (streams) {  // from memory, not from a cache that the reads themselves keep busy
+        row[j].prefetch(i + ahead);
+        __builtin_prefetch(dy[j] + i + ahead);
+      }
       const Pack<T> u = normalize(row[j].load(i, k)), g = simd::load_up_to(dy[j] + i, k);
       dgamma = simd::fma(g, u, dgamma);
       dbeta = dbeta + g;
@@ -301,7 +305,7 @@ void backward_rows(const RowOf& row_of, MatrixView<const S> dy, const P* gamma, 
         gradient[j] = row_gradient<C, T>(row[j], s, grad[j], affine, n);
         if (!gradient[j].good) return false;
       }
-      write_gradients<C, Count, T>(row, grad, gradient, output, affine, n, partial, streaming);
+      write_gradients<C, Count, T>(row, grad, gradient, output, affine, n, partial, streaming, Count * dy.stride);
       return true;
     };
     const auto run = [&](Index begin, Index end, T* partial, double* total) {
