@@ -68,11 +68,11 @@ class Guarded {
   }
   /// Whether every word outside the rows is as it was made.
   bool intact() const {
-    Index at = -begin_;
+    Index at = -begin_, column = 0;
     for (const auto w : words_) {
-      const bool inside = at >= 0 && at < rows_ * stride_ && at % stride_ < width_;
+      const bool inside = at >= 0 && at < rows_ * stride_ && column < width_;
       if (!inside && w != guard_bits<T>()) return false;
-      ++at;
+      if (++at > 0 && ++column == stride_) column = 0;
     }
     return true;
   }
