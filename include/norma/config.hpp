@@ -21,7 +21,13 @@
 #define NORMA_TARGET_ISA avx2
 #elif defined(__SSE2__)
 #define NORMA_SSE2 1
+#if defined(__AVX__)  // the same kernels, in instructions that SSE2 alone does not have
+#define NORMA_TARGET_ISA avx
+#elif defined(__SSE4_1__)
+#define NORMA_TARGET_ISA sse4
+#else
 #define NORMA_TARGET_ISA sse2
+#endif
 #elif defined(__ARM_NEON) && defined(__aarch64__)
 #define NORMA_NEON 1
 #define NORMA_TARGET_ISA neon
