@@ -115,6 +115,11 @@ TYPED_TEST(NormForward, WideRows) {
   this->RecordProperty("worst", std::to_string(worst));
 }
 
+// The variance's shift lies far from the mean, and the values of a long stretch all round the same way.
+TYPED_TEST(NormForward, FirstQuarterFarFromTheRest) {
+  for (const Index width : {256, 1024, 4096}) this->check_both({400, width, Rows::low_quarter, 0, false, false});
+}
+
 TYPED_TEST(NormForward, ManyRows) {
   for (const Index width : {1, 5, 16, 33, 257})
     for (const Rows kind : {Rows::normal, Rows::shifted_1e6, Rows::huge}) this->check_both({257, width, kind});

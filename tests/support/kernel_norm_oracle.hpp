@@ -85,6 +85,7 @@ enum class Rows {
   zero,
   one_step,
   huge,
+  overflowing,  ///< squares do, the rest does not: backward takes the plain path, forward the scaled one
   tiny,
   subnormal,
   wide_range,
@@ -93,7 +94,8 @@ enum class Rows {
 inline constexpr std::array kAllRows{Rows::normal,        Rows::shifted_1e3,  Rows::shifted_1e6, Rows::outlier,
                                      Rows::first_outlier, Rows::high_quarter, Rows::low_quarter, Rows::half_and_half,
                                      Rows::constant,      Rows::zero,         Rows::one_step,    Rows::huge,
-                                     Rows::tiny,          Rows::subnormal,    Rows::wide_range,  Rows::extremes};
+                                     Rows::overflowing,   Rows::tiny,         Rows::subnormal,   Rows::wide_range,
+                                     Rows::extremes};
 
 /// Scales of a storage type.
 template <class S>
@@ -147,6 +149,9 @@ void fill_row(Rows kind, S* x, Index width, Random& random) {
         break;
       case Rows::huge:
         v *= kScale.huge;
+        break;
+      case Rows::overflowing:
+        v *= std::sqrt(largest<S>());
         break;
       case Rows::tiny:
         v *= kScale.tiny;
