@@ -185,11 +185,16 @@ template <class T>
 struct WideSum;
 template <>
 struct WideSum<double> {
-  Pack<double> sum = zero<double>();
+  Pack<double> sum = zero<double>(), error = zero<double>();
   NORMA_INLINE void load(const double* p) { std::memcpy(&sum.v, p, sizeof(sum.v)); }
   NORMA_INLINE void store(double* p) const { std::memcpy(p, &sum.v, sizeof(sum.v)); }
-  NORMA_INLINE void add(Pack<double> a) { sum = sum + a; }
-  NORMA_INLINE double total() const { return reduce_add(sum); }
+  /// double has no wider type: what rounding takes from the sum is kept beside it (Knuth's two-sum).
+  NORMA_INLINE void add(Pack<double> a) {
+    const Pack<double> s = keep(sum + a), added = keep(s - sum);
+    error = error + (keep(sum - keep(s - added)) + keep(a - added));
+    sum = s;
+  }
+  NORMA_INLINE double total() const { return reduce_add(sum) + reduce_add(error); }
 };
 template <>
 struct WideSum<float> {
