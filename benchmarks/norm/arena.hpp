@@ -34,6 +34,19 @@ class Memory {
   std::size_t bytes_ = 0;
 };
 
+/// Box and Muller's normal variates: the standard library's differ between implementations.
+class Normal {
+ public:
+  double operator()() {
+    const double radius = std::sqrt(-2 * std::log(uniform()));
+    return radius * std::cos(2 * std::numbers::pi * uniform());
+  }
+  double uniform() { return (static_cast<double>(generator_() >> 11) + 0.5) * 0x1p-53; }
+
+ private:
+  std::mt19937_64 generator_{2024};
+};
+
 /// Random interleaving moves from shape to shape and back, so setting one up must be cheap: inputs are copies of one
 /// table of random numbers, whose length is prime, so that rows differ.
 template <class T>
@@ -43,13 +56,7 @@ class Inputs {
   enum Kind { kX, kW, kDy, kDs, kSum, kKinds };
 
   Inputs() {
-    std::mt19937_64 generator(2024);
-    // Box and Muller's normal variates: the standard library's differ between implementations.
-    const auto normal = [&] {
-      const auto uniform = [&] { return (static_cast<double>(generator() >> 11) + 0.5) * 0x1p-53; };
-      const double radius = std::sqrt(-2 * std::log(uniform()));
-      return radius * std::cos(2 * std::numbers::pi * uniform());
-    };
+    Normal normal;
     for (auto& table : tables_) table.resize(static_cast<std::size_t>(kLength));
     for (std::size_t i = 0; i < static_cast<std::size_t>(kLength); ++i) {
       const double x = 0.5 + 1.3 * normal(), w = 0.25 + 0.5 * normal();

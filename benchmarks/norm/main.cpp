@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace norm_benchmark {
@@ -151,6 +152,12 @@ int main(int argc, char** argv) {
 #else
   header += "torch: absent when this was built\n";
 #endif
+  if (constexpr std::string_view kErrors = "--errors"; argc == 2 && std::string_view(argv[1]).starts_with(kErrors)) {
+    std::printf("%s\n", header.c_str());
+    const std::string wanted = argv[1] + kErrors.size();  // nothing, or =TEXT
+    print_errors(implementations, wanted.starts_with('=') ? wanted.substr(1) : wanted);
+    return 0;
+  }
   // Printed at the start, and kept in the JSON: a table is worth little without its machine.
   benchmark::AddCustomContext("norm_benchmark", header);
 

@@ -118,4 +118,7 @@ void add_eigen(std::vector<Implementation>& implementations, std::string& header
 void add_onednn(std::vector<Implementation>& implementations, std::string& header);
 void add_torch(std::vector<Implementation>& implementations, std::string& header);
 
+/// A table for each norm without residual and each type, of the worst errors; of those whose name contains `wanted`.
+void print_errors(const std::vector<Implementation>& implementations, const std::string& wanted);
+
 }  // namespace norm_benchmark
