@@ -214,9 +214,9 @@ struct WideSum<float> {
   }
   NORMA_INLINE void add(Pack<float> a) {
 #if defined(NORMA_AVX512)  // GCC 12 makes four instructions of what follows below; its forms without a mask warn
-    constexpr __mmask8 kAll = 0xFF;
-    low.v += (Pack<double>::Native)_mm512_maskz_cvtps_pd(kAll, _mm512_castps512_ps256((__m512)a.v));
-    high.v += (Pack<double>::Native)_mm512_maskz_cvtps_pd(kAll, _mm512_maskz_extractf32x8_ps(kAll, (__m512)a.v, 1));
+    constexpr auto kHalf = std::make_index_sequence<8>();
+    low.v += (Pack<double>::Native)_mm512_maskz_cvtps_pd(0xFF, (__m256)detail::part<float, 0>(a.v, kHalf));
+    high.v += (Pack<double>::Native)_mm512_maskz_cvtps_pd(0xFF, (__m256)detail::part<float, 8>(a.v, kHalf));
 #else
     constexpr auto kHalf = std::make_index_sequence<static_cast<std::size_t>(kLanes<double>)>();
     low.v += __builtin_convertvector((detail::part<float, 0>(a.v, kHalf)), Pack<double>::Native);
