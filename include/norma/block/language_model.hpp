@@ -178,12 +178,12 @@ class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
   }
 
  private:
-  /// check(count, first) for the tokens of every sequence that count.
+  /// f(count, first) for the tokens of every sequence that count.
   template <class F>
-  static void for_each_sequence(Shape shape, const Call& call, F&& check) {
+  static void for_each_sequence(Shape shape, const Call& call, const F& f) {
     check_lengths("lengths", call.lengths, shape.batch, shape.tokens);
     for (Index b = 0; b < shape.batch; ++b)
-      check(call.lengths.empty() ? shape.tokens : call.lengths[static_cast<std::size_t>(b)], b * shape.tokens);
+      f(call.lengths.empty() ? shape.tokens : call.lengths[static_cast<std::size_t>(b)], b * shape.tokens);
   }
   void check_ids(Tokens tokens, const Call& call) const {
     if (tokens.ids == nullptr && tokens.shape.rows() > 0) fail("tokens has no memory (null)");

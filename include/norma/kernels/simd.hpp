@@ -86,7 +86,36 @@ NORMA_INLINE Pack<T> maximum(Pack<T> a, Pack<T> b) {
   return {a.v > b.v ? a.v : b.v};
 }
 
-/// a * b + c, rounded once where the instruction set can.
+/// A barrier for one value: the compiler may not reassociate through it, -ffast-math included.
+template <class T>
+NORMA_INLINE Pack<T> keep(Pack<T> a) {
+#if defined(NORMA_SCALAR)
+#if defined(__x86_64__)
+  asm("" : "+x"(a.v));
+#else
+  asm("" : "+w"(a.v));
+#endif
+#elif defined(NORMA_AVX512)
+  asm("" : "+v"(a.v));
+#elif defined(NORMA_NEON)
+  asm("" : "+w"(a.v));
+#else
+  asm("" : "+x"(a.v));
+#endif
+  return a;
+}
+
+template <class T>
+NORMA_INLINE Pack<T> keep_if_fast(Pack<T> a) {
+#if defined(__FAST_MATH__)
+  return keep(a);
+#else
+  return a;
+#endif
+}
+
+/// a * b + c, rounded once where the instruction set can. Where it cannot, -ffast-math is kept from spreading the
+/// product and the sum over what stands around them: one loop would come to other bits than the next.
 NORMA_INLINE float fma(float a, float b, float c) {
 #if defined(NORMA_HAS_FMA)
   return __builtin_fmaf(a, b, c);
@@ -121,30 +150,11 @@ NORMA_INLINE Pack<T> fma(Pack<T> a, Pack<T> b, Pack<T> c) {
     return {(typename Pack<T>::Native)vfmaq_f64((float64x2_t)c.v, (float64x2_t)a.v, (float64x2_t)b.v)};
 #elif defined(NORMA_SCALAR)
   static_cast<void>(kFloat);
-  return {fma(a.v, b.v, c.v)};
+  return keep_if_fast(Pack<T>{fma(a.v, b.v, c.v)});
 #else
   static_cast<void>(kFloat);
-  return {a.v * b.v + c.v};
+  return keep_if_fast(Pack<T>{a.v * b.v + c.v});
 #endif
-}
-
-/// A barrier for one value: the compiler may not reassociate through it, -ffast-math included.
-template <class T>
-NORMA_INLINE Pack<T> keep(Pack<T> a) {
-#if defined(NORMA_SCALAR)
-#if defined(__x86_64__)
-  asm("" : "+x"(a.v));
-#else
-  asm("" : "+w"(a.v));
-#endif
-#elif defined(NORMA_AVX512)
-  asm("" : "+v"(a.v));
-#elif defined(NORMA_NEON)
-  asm("" : "+w"(a.v));
-#else
-  asm("" : "+x"(a.v));
-#endif
-  return a;
 }
 
 #if !defined(NORMA_SCALAR)
