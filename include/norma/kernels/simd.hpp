@@ -114,20 +114,23 @@ NORMA_INLINE Pack<T> keep_if_fast(Pack<T> a) {
 #endif
 }
 
-/// a * b + c, rounded once where the instruction set can. Where it cannot, -ffast-math is kept from spreading the
-/// product and the sum over what stands around them: one loop would come to other bits than the next.
+/// a * b + c, rounded once where the instruction set can. Where it cannot, the two are statements of their own, since
+/// Clang folds the constants of one as if fused, and -ffast-math is kept from spreading them over what stands around
+/// them: one loop would come to other bits than the next.
 NORMA_INLINE float fma(float a, float b, float c) {
 #if defined(NORMA_HAS_FMA)
   return __builtin_fmaf(a, b, c);
 #else
-  return a * b + c;
+  const auto product = a * b;
+  return product + c;
 #endif
 }
 NORMA_INLINE double fma(double a, double b, double c) {
 #if defined(NORMA_HAS_FMA)
   return __builtin_fma(a, b, c);
 #else
-  return a * b + c;
+  const auto product = a * b;
+  return product + c;
 #endif
 }
 template <class T>
@@ -153,7 +156,8 @@ NORMA_INLINE Pack<T> fma(Pack<T> a, Pack<T> b, Pack<T> c) {
   return keep_if_fast(Pack<T>{fma(a.v, b.v, c.v)});
 #else
   static_cast<void>(kFloat);
-  return keep_if_fast(Pack<T>{a.v * b.v + c.v});
+  const auto product = a.v * b.v;
+  return keep_if_fast(Pack<T>{product + c.v});
 #endif
 }
 

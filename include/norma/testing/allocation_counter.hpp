@@ -10,6 +10,9 @@
 
 #include <atomic>
 #include <cstddef>
+#if defined(__SSE__)
+#include <mm_malloc.h>  // part of Clang's intrinsics; it declares posix_memalign, and must do so before this file does
+#endif
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #if defined(__has_feature)
