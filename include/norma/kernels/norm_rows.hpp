@@ -87,22 +87,20 @@ struct Affine {
   }
   double shift_at(Index i) const { return beta != nullptr ? static_cast<double>(beta[i]) : 0.0; }
 };
-/// f(affine), its kind told at compile time.
+/// f(affine), its kind told at compile time: backward asks for gamma alone.
 template <class T, class P, class F>
-void with_gamma(const P* gamma, bool unit_offset, const F& f) {
+void with_gamma(const P* gamma, const P* beta, bool unit_offset, const F& f) {
   if (gamma == nullptr || unit_offset)
-    f(Affine<Given::unknown, T, P>{gamma, nullptr, unit_offset ? T(1) : T(0)});
+    f(Affine<Given::unknown, T, P>{gamma, beta, unit_offset ? T(1) : T(0)});
   else
     f(Affine<Given::gamma, T, P>{gamma, nullptr, T(0)});
 }
 template <class T, class P, class F>
 void with_affine(const P* gamma, const P* beta, bool unit_offset, const F& f) {
-  if (gamma == nullptr || unit_offset)
-    f(Affine<Given::unknown, T, P>{gamma, beta, unit_offset ? T(1) : T(0)});
-  else if (beta != nullptr)
+  if (gamma != nullptr && beta != nullptr && !unit_offset)
     f(Affine<Given::gamma_and_beta, T, P>{gamma, beta, T(0)});
   else
-    f(Affine<Given::gamma, T, P>{gamma, nullptr, T(0)});
+    with_gamma<T>(gamma, beta, unit_offset, f);
 }
 
 template <Center C, class T, class Row, class A, class S>
@@ -284,7 +282,7 @@ void backward_rows(const RowOf& row_of, MatrixView<const S> dy, const P* gamma, 
                    const ColumnSums<Compute<S>>& sums, const Executor& executor) noexcept {
   using T = Compute<S>;
   const Index n = dy.columns;
-  with_gamma<T>(gamma, unit_offset, [&](const auto affine) {
+  with_gamma<T>(gamma, static_cast<const P*>(nullptr), unit_offset, [&](const auto affine) {
     const auto statistics = [&](Index r) -> RowStatistics<T> {
       if (saved.rstd == nullptr) return found_again<C, T>(row_of(r), n, eps);
       return {C == Center::mean ? saved.hi[r] : T(0), C == Center::mean ? saved.lo[r] : T(0), saved.rstd[r]};
