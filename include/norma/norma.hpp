@@ -12,6 +12,4 @@
 #include <norma/norm/rms_norm.hpp>
 #include <norma/norm/scale_norm.hpp>
 #include <norma/residual/combine.hpp>
-#include <norma/residual/policy/deep_norm.hpp>
-#include <norma/residual/policy/post_ln.hpp>
-#include <norma/residual/policy/pre_ln.hpp>
+#include <norma/residual/policy/all.hpp>
