@@ -36,12 +36,12 @@ void norm_backward(MatrixView<const S> x, MatrixView<const S> dy, const std::typ
                    std::type_identity_t<P>* dgamma, std::type_identity_t<P>* dbeta, const ColumnSums<Compute<S>>& sums,
                    bool unit_offset = false, const Executor& executor = {}) noexcept {
   const bool wanted = dgamma != nullptr || dbeta != nullptr;
-  detail::backward_rows<C, S, P>([&](Index r) NORMA_INLINE_LAMBDA { return detail::StoredRow<S>{x.row(r)}; }, dy, gamma,
-                                 unit_offset, eps, saved,
-                                 [&](Index r, auto*, auto*) NORMA_INLINE_LAMBDA {
-                                   return detail::GradientRow<S>{dx.row(r), write};
-                                 },
-                                 detail::streams(dx, dy, write), wanted ? sums : ColumnSums<Compute<S>>{}, executor);
+  detail::backward_rows<C, S, P>(
+      [&](Index r) NORMA_INLINE_LAMBDA { return detail::StoredRow<S>{x.row(r)}; }, dy, gamma, unit_offset, eps, saved,
+      [&](Index r, auto*, auto*) NORMA_INLINE_LAMBDA {
+        return detail::GradientRow<S>{dx.row(r), write};
+      },
+      detail::streams(dx, dy, write), in_phase(dx), wanted ? sums : ColumnSums<Compute<S>>{}, executor);
   if (dgamma != nullptr) sums.add_to(dgamma, 0, x.columns);
   if (dbeta != nullptr) sums.add_to(dbeta, x.columns, x.columns);
 }

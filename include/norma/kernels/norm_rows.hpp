@@ -24,17 +24,10 @@ struct SavedStatistics {
 
 namespace detail {
 
-/// Whether a gradient bypasses the caches, and the elements of a row before the first address where it can. Its rows
-/// are written side by side, so all must have as many.
-struct Streaming {
-  bool on = false;
-  Index head = 0;
-};
+/// Whether a gradient bypasses the caches.
 template <class S>
-Streaming streams(MatrixView<S> dx, MatrixView<const S> dy, Write write) {
-  const bool on = write == Write::assign && dx.data != dy.data && exceeds_caches(dx) &&
-                  dx.stride * static_cast<Index>(sizeof(S)) % simd::kBytes == 0;
-  return {on, on ? simd::elements_to_stream(dx.data) : 0};
+bool streams(MatrixView<S> dx, MatrixView<const S> dy, Write write) {
+  return write == Write::assign && dx.data != dy.data && exceeds_caches(dx);
 }
 
 /// A row of a matrix.
@@ -64,43 +57,36 @@ struct Normalizer {
   }
 };
 
-/// gamma and beta, where the two are known to be there, or not known: then any may be null, and offset is 1 with unit
-/// offset.
-enum class Given { gamma_and_beta, gamma, unknown };
-template <Given G, class T, class P>
+/// gamma and beta. As usual: LayerNorm has both, RMSNorm gamma alone. Else either may be null, and offset is 1 with
+/// unit offset.
+template <Center C, bool kAsUsual, class T, class P>
 struct Affine {
+  static constexpr bool kUsual = kAsUsual;
   const P* gamma;
   const P* beta;
   T offset;
 
   NORMA_INLINE Pack<T> factor(Index i, Index k) const {
-    if constexpr (G != Given::unknown) return simd::load_up_to(gamma + i, k);
+    if constexpr (kUsual) return simd::load_up_to(gamma + i, k);
     return gamma != nullptr ? simd::broadcast(offset) + simd::load_up_to(gamma + i, k) : simd::broadcast(T(1));
   }
   NORMA_INLINE Pack<T> apply(Pack<T> u, Index i, Index k) const {
-    if constexpr (G == Given::gamma_and_beta) return simd::fma(u, factor(i, k), simd::load_up_to(beta + i, k));
-    if constexpr (G == Given::gamma) return u * factor(i, k);
-    return simd::fma(u, factor(i, k), beta != nullptr ? simd::load_up_to(beta + i, k) : simd::zero<T>());
+    if constexpr (kUsual && C == Center::none) return u * factor(i, k);
+    return simd::fma(u, factor(i, k), kUsual || beta != nullptr ? simd::load_up_to(beta + i, k) : simd::zero<T>());
   }
   double factor_at(Index i) const {
     return gamma != nullptr ? static_cast<double>(offset + static_cast<T>(gamma[i])) : 1.0;
   }
   double shift_at(Index i) const { return beta != nullptr ? static_cast<double>(beta[i]) : 0.0; }
 };
-/// f(affine), its kind told at compile time: backward asks for gamma alone.
-template <class T, class P, class F>
-void with_gamma(const P* gamma, const P* beta, bool unit_offset, const F& f) {
-  if (gamma == nullptr || unit_offset)
-    f(Affine<Given::unknown, T, P>{gamma, beta, unit_offset ? T(1) : T(0)});
+/// f(affine, general): with what is usual told at compile time where it holds, and without.
+template <Center C, class T, class P, class F>
+void with_affine(const P* gamma, const P* beta, bool beta_as_usual, bool unit_offset, const F& f) {
+  const Affine<C, false, T, P> general{gamma, beta, unit_offset ? T(1) : T(0)};
+  if (gamma != nullptr && beta_as_usual && !unit_offset)
+    f(Affine<C, true, T, P>{gamma, beta, T(0)}, general);
   else
-    f(Affine<Given::gamma, T, P>{gamma, nullptr, T(0)});
-}
-template <class T, class P, class F>
-void with_affine(const P* gamma, const P* beta, bool unit_offset, const F& f) {
-  if (gamma != nullptr && beta != nullptr && !unit_offset)
-    f(Affine<Given::gamma_and_beta, T, P>{gamma, beta, T(0)});
-  else
-    with_gamma<T>(gamma, beta, unit_offset, f);
+    f(general, general);
 }
 
 template <Center C, class T, class Row, class A, class S>
@@ -127,22 +113,20 @@ void forward_rows(const RowOf& row_of, const P* gamma, const P* beta, bool unit_
   const Index n = y.columns;
   const bool beyond_cache = exceeds_caches(y);
   const Index lag = n * static_cast<Index>(sizeof(S)) <= kPipelinedBytes ? 1 : 0;
-  with_affine<T>(gamma, beta, unit_offset, [&](const auto affine) {
+  const bool beta_as_usual = (beta != nullptr) == (C == Center::mean);
+  with_affine<C, T>(gamma, beta, beta_as_usual, unit_offset, [&](const auto affine, const auto& general) {
     const auto write = [&](const auto& row, const auto& ahead, const RowStatistics<T>& s, S* out) NORMA_INLINE_LAMBDA {
       const Normalizer<C, T> normalize(s);
       const auto local = affine;
-      const auto at = [&](Index i, Index k, bool streams) NORMA_INLINE_LAMBDA {
-        ahead.prefetch(i);
-        const Pack<T> v = row.load(i, k), r = local.apply(normalize(v), i, k);
-        row.store_sum(i, v, k, streams);
-        store_or_stream(out + i, r, k, streams);
-      };
-      // Full packs at aligned addresses: what streaming needs, and ordinary stores would cross cache lines.
-      const Index head = simd::elements_to_stream(out);
-      if (beyond_cache)
-        simd::for_each_pack_after<T>(head, n, [&](Index i, Index k) NORMA_INLINE_LAMBDA { at(i, k, true); });
-      else
-        simd::for_each_pack_after<T>(head, n, [&](Index i, Index k) NORMA_INLINE_LAMBDA { at(i, k, false); });
+      with_streams<affine.kUsual>(beyond_cache, [&](auto streams) NORMA_INLINE_LAMBDA {
+        // Full packs at aligned addresses: what streaming needs, and ordinary stores would cross cache lines.
+        simd::for_each_pack_after<T>(simd::elements_to_stream(out), n, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
+          ahead.prefetch(i);
+          const Pack<T> v = row.load(i, k), r = local.apply(normalize(v), i, k);
+          row.store_sum(i, v, k, streams);
+          store_or_stream(out + i, r, k, streams);
+        });
+      });
     };
     executor.split(y.rows, 1, [&](Index, Index begin, Index end) {
       T shift[2]{};
@@ -158,7 +142,7 @@ void forward_rows(const RowOf& row_of, const P* gamma, const P* beta, bool unit_
         if (good[r % 2])
           write(row_of(r), row_of(fetched), s, y.row(r));
         else
-          s = forward_scaled<C, T>(row_of(r), affine, y.row(r), n, eps);
+          s = forward_scaled<C, T>(row_of(r), general, y.row(r), n, eps);
         if (C == Center::mean && saved.hi != nullptr) {
           saved.hi[r] = s.hi;
           saved.lo[r] = s.lo;
@@ -176,6 +160,7 @@ struct GradientRow {
   S* dx;
   Write write;
 
+  S* address() const { return dx; }
   template <class T>
   NORMA_INLINE void store(Pack<T> d, Pack<T> rstd, Index i, Index k, bool streams) const {
     if (write == Write::add)
@@ -238,12 +223,13 @@ NORMA_COLD RowStatistics<T> found_again(const Row& row, Index n, double eps) {
   return good ? s : scaled_statistics<C>(row, n, eps).template unscaled<T>();
 }
 
-/// Rows [r, r + Count) of backward's second pass. `ahead`: elements to the rows that follow, fetched meanwhile.
+/// Rows [r, r + Count) of backward's second pass, whose outputs begin equally far from an aligned address. `ahead`:
+/// elements to the rows that follow, fetched meanwhile.
 template <Center C, int Count, class T, class Row, class Output, class A, class S>
 NORMA_INLINE void write_gradients(const Row (&row)[Count], const S* const (&dy)[Count],
                                   const RowGradient<T> (&gradient)[Count], const Output (&output)[Count],
-                                  const A affine, Index n, T* partial, Streaming streaming, Index ahead) {
-  const auto write = [&](Index i, Index k, bool streams) NORMA_INLINE_LAMBDA {
+                                  const A affine, Index n, T* partial, bool beyond_cache, Index ahead) {
+  const auto write = [&](Index i, Index k, auto streams) NORMA_INLINE_LAMBDA {
     const Pack<T> f = affine.factor(i, k);
     Pack<T> dgamma = simd::zero<T>(), dbeta = simd::zero<T>();
     if (partial != nullptr) {
@@ -268,21 +254,23 @@ NORMA_INLINE void write_gradients(const Row (&row)[Count], const S* const (&dy)[
       simd::store_up_to(partial + n + i, dbeta, k);
     }
   };
-  if (streaming.on)
-    simd::for_each_pack_after<T>(streaming.head, n, [&](Index i, Index k) NORMA_INLINE_LAMBDA { write(i, k, true); });
-  else
-    simd::for_each_pack<T>(n, [&](Index i, Index k) NORMA_INLINE_LAMBDA { write(i, k, false); });
+  with_streams<(Count > 1)>(beyond_cache, [&](auto streams) NORMA_INLINE_LAMBDA {
+    simd::for_each_pack_after<T>(simd::elements_to_stream(output[0].address()), n,
+                                 [&](Index i, Index k) NORMA_INLINE_LAMBDA { write(i, k, streams); });
+  });
 }
 
 /// The gradient of every row goes to output_of(r, partial, total); the sums of gamma's and beta's gradients to columns
-/// [0, n) and [n, 2n) of `sums`, unless sums.columns is 0.
+/// [0, n) and [n, 2n) of `sums`, unless sums.columns is 0. `in_phase`: all outputs begin equally far from an aligned
+/// address, else rows go one by one.
 template <Center C, class S, class P, class RowOf, class OutputOf>
 void backward_rows(const RowOf& row_of, MatrixView<const S> dy, const P* gamma, bool unit_offset, double eps,
-                   SavedStatistics<const Compute<S>> saved, const OutputOf& output_of, const Streaming& streaming,
+                   SavedStatistics<const Compute<S>> saved, const OutputOf& output_of, bool beyond_cache, bool in_phase,
                    const ColumnSums<Compute<S>>& sums, const Executor& executor) noexcept {
   using T = Compute<S>;
   const Index n = dy.columns;
-  with_gamma<T>(gamma, static_cast<const P*>(nullptr), unit_offset, [&](const auto affine) {
+  const P* const no_beta = nullptr;
+  with_affine<C, T>(gamma, no_beta, true, unit_offset, [&](const auto affine, const auto& general) {
     const auto statistics = [&](Index r) -> RowStatistics<T> {
       if (saved.rstd == nullptr) return found_again<C, T>(row_of(r), n, eps);
       return {C == Center::mean ? saved.hi[r] : T(0), C == Center::mean ? saved.lo[r] : T(0), saved.rstd[r]};
@@ -303,20 +291,23 @@ void backward_rows(const RowOf& row_of, MatrixView<const S> dy, const P* gamma, 
         gradient[j] = row_gradient<C, T>(row[j], s, grad[j], affine, n);
         if (!gradient[j].good) return false;
       }
-      write_gradients<C, Count, T>(row, grad, gradient, output, affine, n, partial, streaming, Count * dy.stride);
+      write_gradients<C, Count, T>(row, grad, gradient, output, affine, n, partial, beyond_cache, Count * dy.stride);
       return true;
     };
-    const auto run = [&](Index begin, Index end, T* partial, double* total) {
+    constexpr int kSideBySide = affine.kUsual ? kRowsAtOnce : 1;
+    const auto run = [&](Index begin, Index end, T* partial, double* total) NORMA_OUT_OF_LINE {
       for (Index r = begin; r < end;) {
-        if (r + kRowsAtOnce <= end && rows(std::integral_constant<int, kRowsAtOnce>(), r, partial, total)) {
-          r += kRowsAtOnce;
-          continue;
-        }
+        if constexpr (kSideBySide > 1)
+          if (in_phase && r + kSideBySide <= end &&
+              rows(std::integral_constant<int, kSideBySide>(), r, partial, total)) {
+            r += kSideBySide;
+            continue;
+          }
         if (!rows(std::integral_constant<int, 1>(), r, partial, total))
-          backward_scaled<C>(row_of(r), dy.row(r), affine, output_of(r, partial, total), n, eps, total);
+          backward_scaled<C>(row_of(r), dy.row(r), general, output_of(r, partial, total), n, eps, total);
         ++r;
       }
-      if (streaming.on) simd::stream_fence();
+      if (beyond_cache) simd::stream_fence();
     };
     if (sums.columns == 0)
       executor.split(dy.rows, 1, [&](Index, Index begin, Index end) { run(begin, end, nullptr, nullptr); });

@@ -85,6 +85,7 @@ struct SumGradientRow {
   S *dx, *dw;
   Write write;
 
+  S* address() const { return dx; }
   NORMA_INLINE Pack<T> total(Pack<T> d, Pack<T> rstd, Index i, Index k) const {
     return simd::rounded<S>(ds != nullptr ? simd::fma(d, rstd, simd::load_up_to(ds + i, k)) : d * rstd);
   }
@@ -134,16 +135,6 @@ struct ChannelGradientRow : SumGradientRow<S, ChannelSummedRow<S, P>> {
   }
 };
 
-/// Whether rows of b begin as far from an address that streams as those of a.
-template <class S>
-bool same_phase(MatrixView<S> a, MatrixView<S> b) {
-  const auto bytes = [](Index n) { return n * static_cast<Index>(sizeof(S)) % simd::kBytes; };
-  return bytes(a.stride - b.stride) == 0 &&
-         (reinterpret_cast<std::uintptr_t>(a.data) - reinterpret_cast<std::uintptr_t>(b.data)) %
-                 static_cast<std::uintptr_t>(simd::kBytes) ==
-             0;
-}
-
 }  // namespace detail
 
 /// s = a x + g w. x, w: [rows, width].
@@ -184,7 +175,7 @@ template <Center C, class Sum, class S, class P>
 void residual_norm_forward(const Sum& sum, const P* gamma, const P* beta, double eps, MatrixView<S> s_out,
                            MatrixView<S> y, SavedStatistics<Compute<S>> saved, bool unit_offset = false,
                            const Executor& executor = {}) noexcept {
-  const bool streams_too = detail::same_phase(s_out, y);
+  const bool streams_too = same_phase(s_out, y);
   detail::forward_rows<C, S, P>(
       [&](Index r)
           NORMA_INLINE_LAMBDA { return sum.row(r, s_out.data != nullptr ? s_out.row(r) : nullptr, streams_too); },
@@ -199,8 +190,7 @@ void residual_backward_rows(const Rows& rows, MatrixView<const S> dy, MatrixView
                             double eps, SavedStatistics<const Compute<S>> saved, MatrixView<S> dx, Write write,
                             MatrixView<S> dw, const OutputOf& output_of, bool unit_offset,
                             const ColumnSums<Compute<S>>& sums, const Executor& executor) noexcept {
-  Streaming streaming = streams(dx, dy, write);
-  streaming.on = streaming.on && dx.data != ds.data && (dw.data == nullptr || same_phase(dx, dw));
+  const bool beyond_cache = streams(dx, dy, write) && dx.data != ds.data && (dw.data == nullptr || same_phase(dx, dw));
   backward_rows<C, S, P>(
       [&](Index r) NORMA_INLINE_LAMBDA {
         if constexpr (std::is_same_v<Rows, MatrixView<const S>>)
@@ -208,7 +198,7 @@ void residual_backward_rows(const Rows& rows, MatrixView<const S> dy, MatrixView
         else
           return rows.row(r);
       },
-      dy, gamma, unit_offset, eps, saved, output_of, streaming, sums, executor);
+      dy, gamma, unit_offset, eps, saved, output_of, beyond_cache, in_phase(dx), sums, executor);
 }
 
 }  // namespace detail

@@ -5,6 +5,8 @@
 
 #include <norma/kernels/simd.hpp>
 
+#include <algorithm>
+
 namespace norma::inline v0_1::inline NORMA_TARGET::simd {
 
 /// Lanes of a pack that is stored as S.
@@ -126,6 +128,26 @@ NORMA_INLINE void copy_pieces(char* to, const char* from, std::size_t bytes) {
   if constexpr (Piece > 2) copy_pieces<Piece / 2>(to + (here ? Piece : 0), from + (here ? Piece : 0), bytes);
 }
 
+/// The first `count` elements of a register, where there is no masked access. Once or twice a row, and long: not inline.
+template <class Raw, class S>
+NORMA_OUT_OF_LINE Raw load_pieces(const S* p, Index count) {
+  Raw raw{};
+  if (count == kLanesOf<S>)
+    std::memcpy(&raw, p, sizeof(raw));
+  else if constexpr (sizeof(raw) > sizeof(S))
+    copy_pieces<sizeof(raw) / 2>(reinterpret_cast<char*>(&raw), reinterpret_cast<const char*>(p),
+                                 static_cast<std::size_t>(count) * sizeof(S));
+  return raw;
+}
+template <class Raw, class S>
+NORMA_OUT_OF_LINE void store_pieces(S* p, Raw raw, Index count) {
+  if (count == kLanesOf<S>)
+    std::memcpy(p, &raw, sizeof(raw));
+  else if constexpr (sizeof(raw) > sizeof(S))
+    copy_pieces<sizeof(raw) / 2>(reinterpret_cast<char*>(p), reinterpret_cast<const char*>(&raw),
+                                 static_cast<std::size_t>(count) * sizeof(S));
+}
+
 #if defined(NORMA_AVX2)
 /// The first `count` lanes of Bytes each.
 template <int Bytes>
@@ -171,14 +193,7 @@ NORMA_INLINE Pack<Compute<S>> load_first(const S* p, Index count) {
     return {(Raw)_mm256_maskload_pd(p, detail::first_mask<8>(count))};
   else
 #endif
-  {
-    Raw raw{};
-    if (count == kLanesOf<S>) return load(p);
-    if constexpr (sizeof(Raw) > sizeof(S))
-      detail::copy_pieces<sizeof(Raw) / 2>(reinterpret_cast<char*>(&raw), reinterpret_cast<const char*>(p),
-                                           static_cast<std::size_t>(count) * sizeof(S));
-    return detail::Memory<S>::to_pack(raw);
-  }
+    return detail::Memory<S>::to_pack(detail::load_pieces<Raw>(p, count));
 #endif
 }
 template <class S>
@@ -200,12 +215,7 @@ NORMA_INLINE void store_first(S* p, Pack<Compute<S>> a, Index count) {
     return _mm256_maskstore_pd(p, detail::first_mask<8>(count), (__m256d)raw);
   else
 #endif
-  {
-    if (count == kLanesOf<S>) return store(p, a);
-    if constexpr (sizeof(raw) > sizeof(S))
-      detail::copy_pieces<sizeof(raw) / 2>(reinterpret_cast<char*>(p), reinterpret_cast<const char*>(&raw),
-                                           static_cast<std::size_t>(count) * sizeof(S));
-  }
+    detail::store_pieces(p, raw, count);
 #endif
 }
 
@@ -280,15 +290,16 @@ NORMA_INLINE void for_each_pack(Index n, F&& body) {
   for (; i + kLanes<T> <= n; i += kLanes<T>) body(i, kLanes<T>);
   if (i < n) body(i, n - i);
 }
-/// Likewise, with a part of `head` < kLanes elements before the full packs.
+/// Likewise, with a part of `head` < kLanes elements before the full packs. The two parts come first: so they share one
+/// copy of the body.
 template <class T, class F>
 NORMA_INLINE void for_each_pack_after(Index head, Index n, F&& body) {
-  if (head >= n) {
-    body(Index(0), n);
-    return;
-  }
-  if (head > 0) body(Index(0), head);
-  for_each_pack<T>(n - head, [&](Index i, Index count) NORMA_INLINE_LAMBDA { body(head + i, count); });
+  head = (std::min)(head, n);
+  const Index end = head + (n - head) / kLanes<T> * kLanes<T>;
+  const struct { Index begin, count; } parts[] = {{0, head}, {end, n - end}};
+  for (const auto& part : parts)
+    if (part.count > 0) body(part.begin, part.count);
+  for (Index i = head; i < end; i += kLanes<T>) body(i, kLanes<T>);
 }
 
 /// sums += x, in double.
