@@ -102,7 +102,7 @@ NORMA_COLD RowStatistics<T> forward_scaled(const Row& row, const A& affine, S* y
 
 /// Rows up to this size are pipelined: several of them and the parameters stay in a first-level cache. Longer ones have
 /// work enough of their own.
-inline constexpr Index kPipelinedBytes = 8 << 10;
+inline constexpr Index kPipelinedBytes = 4 << 10;
 
 /// y = norm(row_of(r)) for every row. Pipelined, four rows are in flight: one is fetched, and the three before it are
 /// at their first pass, their second, and written; so nothing waits for memory, or for the statistics of its own row.

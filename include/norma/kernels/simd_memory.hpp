@@ -49,9 +49,33 @@ struct Memory16 {
   }
 #endif
 };
+// The extensions' conversions are one instruction only where GCC 12 finds it; its forms without a mask warn.
 #if defined(NORMA_SCALAR)
 template <>
 struct Memory<bfloat16> : Memory16<bfloat16> {};
+#elif defined(NORMA_AVX512)
+template <>
+struct Memory<bfloat16> {
+  using Raw = Raw16;
+  static NORMA_INLINE Pack<float> to_pack(Raw raw) {  // word i to the upper half of lane i
+    const auto spread = _mm512_set_epi16(15, 0, 14, 0, 13, 0, 12, 0, 11, 0, 10, 0, 9, 0, 8, 0, 7, 0, 6, 0, 5, 0, 4, 0,
+                                         3, 0, 2, 0, 1, 0, 0, 0);
+    return {
+        (Pack<float>::Native)_mm512_maskz_permutexvar_epi16(0xAAAAAAAA, spread, _mm512_castsi256_si512((__m256i)raw))};
+  }
+  static NORMA_INLINE Raw to_raw(Pack<float> pack) {  // bfloat16::round in six instructions
+    const auto v = (__m512i)pack.v;
+    const auto biased = _mm512_add_epi32(v, _mm512_set1_epi32(0x7FFF));
+    const auto odd = _mm512_test_epi32_mask(v, _mm512_set1_epi32(0x10000));
+    const auto nan = _mm512_fpclass_ps_mask((__m512)pack.v, 0x81);
+    const auto rounded = _mm512_mask_add_epi32(biased, odd, biased, _mm512_set1_epi32(1));
+    const auto quiet = _mm512_mask_or_epi32(rounded, nan, v, _mm512_set1_epi32(0x00400000));
+    const auto odd_words = _mm512_set_epi16(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1, 31, 29, 27, 25,
+                                            23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
+    const auto upper = _mm512_maskz_permutexvar_epi16(0xFFFFFFFF, odd_words, quiet);
+    return (Raw)_mm512_castsi512_si256(upper);
+  }
+};
 #else
 template <>
 struct Memory<bfloat16> {
@@ -64,15 +88,8 @@ struct Memory<bfloat16> {
     return upper(rounded);
   }
 
- private:  // the extensions' conversion is one instruction only where GCC 12 finds it; forms without a mask warn there
-#if defined(NORMA_AVX512)
-  static NORMA_INLINE Bits32 widened(Raw16 v) { return (Bits32)_mm512_maskz_cvtepu16_epi32(0xFFFF, (__m256i)v); }
-  static NORMA_INLINE Raw16 upper(Bits32 v) {
-    const auto odd = _mm512_set_epi16(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1, 31, 29, 27, 25, 23, 21,
-                                      19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
-    return (Raw16)_mm512_castsi512_si256(_mm512_maskz_permutexvar_epi16(0xFFFFFFFF, odd, (__m512i)v));
-  }
-#elif defined(NORMA_AVX2)
+ private:
+#if defined(NORMA_AVX2)
   static NORMA_INLINE Bits32 widened(Raw16 v) { return (Bits32)_mm256_cvtepu16_epi32((__m128i)v); }
   static NORMA_INLINE Raw16 upper(Bits32 v) {
     v >>= 16;
@@ -128,7 +145,8 @@ NORMA_INLINE void copy_pieces(char* to, const char* from, std::size_t bytes) {
   if constexpr (Piece > 2) copy_pieces<Piece / 2>(to + (here ? Piece : 0), from + (here ? Piece : 0), bytes);
 }
 
-/// The first `count` elements of a register, where there is no masked access. Once or twice a row, and long: not inline.
+/// The first `count` elements of a register, where there is no masked access. Once or twice a row, and long: not
+/// inline.
 template <class Raw, class S>
 NORMA_OUT_OF_LINE Raw load_pieces(const S* p, Index count) {
   Raw raw{};
