@@ -150,18 +150,14 @@ NORMA_INLINE void copy_pieces(char* to, const char* from, std::size_t bytes) {
 template <class Raw, class S>
 NORMA_OUT_OF_LINE Raw load_pieces(const S* p, Index count) {
   Raw raw{};
-  if (count == kLanesOf<S>)
-    std::memcpy(&raw, p, sizeof(raw));
-  else if constexpr (sizeof(raw) > sizeof(S))
+  if constexpr (sizeof(raw) > sizeof(S))
     copy_pieces<sizeof(raw) / 2>(reinterpret_cast<char*>(&raw), reinterpret_cast<const char*>(p),
                                  static_cast<std::size_t>(count) * sizeof(S));
   return raw;
 }
 template <class Raw, class S>
 NORMA_OUT_OF_LINE void store_pieces(S* p, Raw raw, Index count) {
-  if (count == kLanesOf<S>)
-    std::memcpy(p, &raw, sizeof(raw));
-  else if constexpr (sizeof(raw) > sizeof(S))
+  if constexpr (sizeof(raw) > sizeof(S))
     copy_pieces<sizeof(raw) / 2>(reinterpret_cast<char*>(p), reinterpret_cast<const char*>(&raw),
                                  static_cast<std::size_t>(count) * sizeof(S));
 }
@@ -211,7 +207,7 @@ NORMA_INLINE Pack<Compute<S>> load_first(const S* p, Index count) {
     return {(Raw)_mm256_maskload_pd(p, detail::first_mask<8>(count))};
   else
 #endif
-    return detail::Memory<S>::to_pack(detail::load_pieces<Raw>(p, count));
+    return count == kLanesOf<S> ? load(p) : detail::Memory<S>::to_pack(detail::load_pieces<Raw>(p, count));
 #endif
 }
 template <class S>
@@ -233,7 +229,10 @@ NORMA_INLINE void store_first(S* p, Pack<Compute<S>> a, Index count) {
     return _mm256_maskstore_pd(p, detail::first_mask<8>(count), (__m256d)raw);
   else
 #endif
+  {
+    if (count == kLanesOf<S>) return store(p, a);
     detail::store_pieces(p, raw, count);
+  }
 #endif
 }
 
@@ -315,8 +314,8 @@ NORMA_INLINE void for_each_pack_after(Index head, Index n, F&& body) {
   head = (std::min)(head, n);
   const Index end = head + (n - head) / kLanes<T> * kLanes<T>;
   const struct { Index begin, count; } parts[] = {{0, head}, {end, n - end}};
-  for (const auto& part : parts)
-    if (part.count > 0) body(part.begin, part.count);
+  for (const auto& part : parts)  // the upper bound, which holds anyway, rids the copy of what full packs need
+    if (part.count > 0 && part.count < kLanes<T>) body(part.begin, part.count);
   for (Index i = head; i < end; i += kLanes<T>) body(i, kLanes<T>);
 }
 
