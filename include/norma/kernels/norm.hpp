@@ -24,7 +24,7 @@ void norm_forward(MatrixView<const S> x, const std::type_identity_t<P>* gamma, c
                   double eps, MatrixView<S> y, SavedStatistics<Compute<S>> saved, bool unit_offset = false,
                   const Executor& executor = {}) noexcept {
   detail::forward_rows<C, S, P>([&](Index r) NORMA_INLINE_LAMBDA { return detail::StoredRow<S>{x.row(r)}; }, gamma,
-                                beta, unit_offset, eps, y, saved, executor);
+                                beta, unit_offset, eps, y, saved, exceeds_caches(y), executor);
 }
 
 /// dx (assigned or added) from dy, and dgamma, dbeta (added; null where absent). dx may be dy. Shapes as in forward;

@@ -26,8 +26,8 @@ namespace detail {
 
 /// Whether a gradient bypasses the caches.
 template <class S>
-bool streams(MatrixView<S> dx, MatrixView<const S> dy, Write write) {
-  return write == Write::assign && dx.data != dy.data && exceeds_caches(dx);
+bool streams(MatrixView<S> dx, MatrixView<const S> dy, Write write, MatrixView<S> dw = {}) {
+  return write == Write::assign && dx.data != dy.data && exceeds_caches(dx, dw);
 }
 
 /// A row of a matrix.
@@ -108,10 +108,9 @@ inline constexpr Index kPipelinedBytes = 4 << 10;
 /// at their first pass, their second, and written; so nothing waits for memory, or for the statistics of its own row.
 template <Center C, class S, class P, class RowOf>
 void forward_rows(const RowOf& row_of, const P* gamma, const P* beta, bool unit_offset, double eps, MatrixView<S> y,
-                  SavedStatistics<Compute<S>> saved, const Executor& executor) noexcept {
+                  SavedStatistics<Compute<S>> saved, bool beyond_cache, const Executor& executor) noexcept {
   using T = Compute<S>;
   const Index n = y.columns;
-  const bool beyond_cache = exceeds_caches(y);
   const Index lag = n * static_cast<Index>(sizeof(S)) <= kPipelinedBytes ? 1 : 0;
   const bool beta_as_usual = (beta != nullptr) == (C == Center::mean);
   with_affine<C, T>(gamma, beta, beta_as_usual, unit_offset, [&](const auto affine, const auto& general) {

@@ -179,7 +179,7 @@ void residual_norm_forward(const Sum& sum, const P* gamma, const P* beta, double
   detail::forward_rows<C, S, P>(
       [&](Index r)
           NORMA_INLINE_LAMBDA { return sum.row(r, s_out.data != nullptr ? s_out.row(r) : nullptr, streams_too); },
-      gamma, beta, unit_offset, eps, y, saved, executor);
+      gamma, beta, unit_offset, eps, y, saved, exceeds_caches(y, s_out), executor);
 }
 
 namespace detail {
@@ -190,7 +190,8 @@ void residual_backward_rows(const Rows& rows, MatrixView<const S> dy, MatrixView
                             double eps, SavedStatistics<const Compute<S>> saved, MatrixView<S> dx, Write write,
                             MatrixView<S> dw, const OutputOf& output_of, bool unit_offset,
                             const ColumnSums<Compute<S>>& sums, const Executor& executor) noexcept {
-  const bool beyond_cache = streams(dx, dy, write) && dx.data != ds.data && (dw.data == nullptr || same_phase(dx, dw));
+  const bool beyond_cache =
+      streams(dx, dy, write, dw) && dx.data != ds.data && (dw.data == nullptr || same_phase(dx, dw));
   backward_rows<C, S, P>(
       [&](Index r) NORMA_INLINE_LAMBDA {
         if constexpr (std::is_same_v<Rows, MatrixView<const S>>)

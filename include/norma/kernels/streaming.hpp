@@ -9,13 +9,13 @@
 
 namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
 
-/// Outputs of more bytes bypass the caches: by the time someone reads the first rows again they would have left any
-/// core's share of them. Below, the next kernel still finds them there.
+/// Outputs of more bytes together bypass the caches: by the time someone reads the first rows again they would have
+/// left any core's share of them. Below, the next kernel still finds them there.
 inline constexpr Index kStreamBytes = Index(16) << 20;
 
-template <class S>
-bool exceeds_caches(MatrixView<S> y) {
-  return y.size() * static_cast<Index>(sizeof(S)) > kStreamBytes;
+template <class S, class... More>
+bool exceeds_caches(MatrixView<S> y, More... more) {
+  return (y.size() + ... + more.size()) * static_cast<Index>(sizeof(S)) > kStreamBytes;
 }
 /// Whether all rows begin equally far from an address that streams.
 template <class S>
