@@ -45,6 +45,8 @@ struct Inner {};
 struct query : Inner {};
 struct key : Inner {};
 struct value : Inner {};
+struct whole_query : Inner {};
+struct whole_key : Inner {};
 struct score_scale : Inner {};
 struct head_scale : Inner {};
 struct before_output : Inner {};

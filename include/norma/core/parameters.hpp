@@ -36,6 +36,8 @@ constexpr Kind operator|(Kind a, Kind b) { return Kind(unsigned(a) | unsigned(b)
 constexpr bool contains(Kind set, Kind k) { return (unsigned(set) & unsigned(k)) != 0; }
 /// Both matrices of the feed-forward, and its gate.
 inline constexpr Kind kFeedForward = Kind::up | Kind::down;
+/// Every matrix of a block.
+inline constexpr Kind kMatrices = Kind::query | Kind::key | Kind::value | Kind::output | kFeedForward;
 /// The matrices that write to the residual stream.
 inline constexpr Kind kResidualOutput = Kind::output | Kind::down;
 

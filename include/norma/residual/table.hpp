@@ -56,6 +56,9 @@ struct Table : Entries<F...> {
   auto query(auto m) const { return with_module<slot::query>(m); }
   auto key(auto m) const { return with_module<slot::key>(m); }
   auto value(auto m) const { return with_module<slot::value>(m); }
+  /// On queries, on keys, all heads together: width heads x head_dim, kv_heads x head_dim. In place of those per head.
+  auto whole_query(auto m) const { return with_module<slot::whole_query>(m); }
+  auto whole_key(auto m) const { return with_module<slot::whole_key>(m); }
   /// In place of 1 / sqrt(head_dim).
   auto score_scale(auto factor) const { return with_number<slot::score_scale>(factor); }
   /// A learned factor for every head before the output projection, with its initial value.

@@ -27,15 +27,22 @@ template <class T, class Inner, bool kCross>
 class MultiHeadAttention : public Product {
   template <class S>
   using Entry = decltype(std::declval<Inner>().template get<S>(None{}));
-  using QueryEntry = Entry<slot::query>;
-  using KeyEntry = Entry<slot::key>;
+  static constexpr bool kWholeQuery = Inner::template has<slot::whole_query>;
+  static constexpr bool kWholeKey = Inner::template has<slot::whole_key>;
+  static_assert(!(kWholeQuery && Inner::template has<slot::query>)&&!(kWholeKey && Inner::template has<slot::key>),
+                "norma: queries and keys are normed per head or all heads together, not both");
+  using QuerySlot = std::conditional_t<kWholeQuery, slot::whole_query, slot::query>;
+  using KeySlot = std::conditional_t<kWholeKey, slot::whole_key, slot::key>;
+  using QueryEntry = Entry<QuerySlot>;
+  using KeyEntry = Entry<KeySlot>;
   using ValueEntry = Entry<slot::value>;
   using OutputEntry = Entry<slot::before_output>;
   static constexpr bool kHeadScale = Inner::template has<slot::head_scale>;
 
  public:
   using Scalar = T;
-  using takes = Takes<slot::query, slot::key, slot::value, slot::score_scale, slot::head_scale, slot::before_output>;
+  using takes = Takes<slot::query, slot::key, slot::value, slot::whole_query, slot::whole_key, slot::score_scale,
+                      slot::head_scale, slot::before_output>;
   static constexpr bool needs_x = true;
 
   /// q, k, v, o: as projected and as attended. Where an entry is empty, the second name is the first's view.
@@ -65,8 +72,8 @@ class MultiHeadAttention : public Product {
         key_(kv_heads_ * head_dim_, Kind::key, bias_),
         value_(kv_heads_ * head_dim_, Kind::value, bias_),
         output_(dims.width, Kind::output, bias_),
-        query_entry_(entries.template get<slot::query>(None{})),
-        key_entry_(entries.template get<slot::key>(None{})),
+        query_entry_(entries.template get<QuerySlot>(None{})),
+        key_entry_(entries.template get<KeySlot>(None{})),
         value_entry_(entries.template get<slot::value>(None{})),
         output_entry_(entries.template get<slot::before_output>(None{})),
         head_scale_initial_(entries.template get<slot::head_scale>(1.0)),
@@ -92,8 +99,8 @@ class MultiHeadAttention : public Product {
     } else {
       declare_fused(layout, width);
     }
-    declare("query_entry", query_entry_, head_dim_);
-    declare("key_entry", key_entry_, head_dim_);
+    declare("query_entry", query_entry_, kWholeQuery ? heads_ * head_dim_ : head_dim_);
+    declare("key_entry", key_entry_, kWholeKey ? kv_heads_ * head_dim_ : head_dim_);
     declare("value_entry", value_entry_, head_dim_);
     if constexpr (kHeadScale)
       head_scale_ = layout.add("head_scale", 1, heads_, Kind::scale, constant(head_scale_initial_));
@@ -155,8 +162,8 @@ class MultiHeadAttention : public Product {
     const auto per_head = [](const Pass& q, Index heads) {
       return Pass{{q.shape.batch, q.shape.tokens * heads}, q.call};
     };
-    t.query_entry = p.child(query_entry_, per_head(pass, heads_));
-    t.key_entry = p.child(key_entry_, per_head(key_pass, kv_heads_));
+    t.query_entry = p.child(query_entry_, per_head(pass, kWholeQuery ? 1 : heads_));
+    t.key_entry = p.child(key_entry_, per_head(key_pass, kWholeKey ? 1 : kv_heads_));
     t.value_entry = p.child(value_entry_, per_head(key_pass, kv_heads_));
     t.output_entry = p.child(output_entry_, pass);
     t.output = p.child(output_, pass);
@@ -171,8 +178,8 @@ class MultiHeadAttention : public Product {
     const auto run = [&](const auto& entry, MatrixView<T> in, MatrixView<T> out, const auto& tape) {
       if (active(entry)) entry.forward(weights, MatrixView<const T>(in), out, tape);
     };
-    run(query_entry_, per_head(t.q_in), per_head(t.q), t.query_entry);
-    run(key_entry_, per_head(t.k_in), per_head(t.k), t.key_entry);
+    run(query_entry_, queries(t.q_in), queries(t.q), t.query_entry);
+    run(key_entry_, keys(t.k_in), keys(t.k), t.key_entry);
     run(value_entry_, per_head(t.v_in), per_head(t.v), t.value_entry);
     if (rotary_.width > 0) {
       kernels::rotary_angles(t.positions, rotary_.base, t.cosines, t.sines);
@@ -200,8 +207,8 @@ class MultiHeadAttention : public Product {
       turn(t.dq, t, -1);
       turn(t.dk, t, -1);
     }
-    run(query_entry_, per_head(t.q_in), per_head(t.dq), t.query_entry);
-    run(key_entry_, per_head(t.k_in), per_head(t.dk), t.key_entry);
+    run(query_entry_, queries(t.q_in), queries(t.dq), t.query_entry);
+    run(key_entry_, keys(t.k_in), keys(t.dk), t.key_entry);
     run(value_entry_, per_head(t.v_in), per_head(t.dv), t.value_entry);
     query_.backward(weights, x, t.dq, dx, write, gradients, t.query);
     const MatrixView<const T> source = kCross ? t.memory : x;
@@ -280,6 +287,9 @@ class MultiHeadAttention : public Product {
 
   /// The same memory with one row per token and head.
   MatrixView<T> per_head(MatrixView<T> m) const { return {m.data, m.size() / head_dim_, head_dim_}; }
+  /// As their entries take them.
+  MatrixView<T> queries(MatrixView<T> m) const { return kWholeQuery ? m : per_head(m); }
+  MatrixView<T> keys(MatrixView<T> m) const { return kWholeKey ? m : per_head(m); }
 
   void turn(MatrixView<T> m, const Tape& t, int direction) const {
     kernels::rotate<T>(m, head_dim_, t.cosines, t.sines, rotary_.interleaved, static_cast<T>(direction));

@@ -2,6 +2,20 @@
 // Every placement of the library.
 #pragma once
 
+#include <norma/residual/policy/b2t.hpp>
 #include <norma/residual/policy/deep_norm.hpp>
+#include <norma/residual/policy/glm_deep_norm.hpp>
+#include <norma/residual/policy/hybrid_norm.hpp>
+#include <norma/residual/policy/keel.hpp>
+#include <norma/residual/policy/layer_norm_scaling.hpp>
+#include <norma/residual/policy/mix_ln.hpp>
+#include <norma/residual/policy/norm_former.hpp>
+#include <norma/residual/policy/output_norm.hpp>
+#include <norma/residual/policy/peri_ln.hpp>
 #include <norma/residual/policy/post_ln.hpp>
 #include <norma/residual/policy/pre_ln.hpp>
+#include <norma/residual/policy/sandwich.hpp>
+#include <norma/residual/policy/scaled_residual.hpp>
+#include <norma/residual/policy/sub_ln.hpp>
+#include <norma/residual/policy/with_norm.hpp>
+#include <norma/residual/policy/with_qk_norm.hpp>

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// Sandwich-LN (Ding et al., "CogView", arXiv 2105.13290, section 2.4):
+//
+//   x' = x + LN(F(LN(x)))         for every sublayer F, each norm with its own parameters
+//   y  = LN(x)                    once, at the end of the stack
+//
+// Learned parameters: the norms', gamma = 1, beta = 0: two norms per sublayer. The closing norm is required: the stream
+// is never normalised itself. The authors draw the weights as GPT-2 does: TruncatedNormal comes close.
+#pragma once
+
+#include <norma/residual/table.hpp>
+
+namespace norma::inline v0_1::inline NORMA_TARGET {
+
+struct Sandwich {
+  auto slots(auto at) const { return place().pre(at.norm).post(at.norm).close(at.norm); }
+};
+
+}  // namespace norma::inline v0_1::inline NORMA_TARGET
