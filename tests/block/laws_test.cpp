@@ -48,14 +48,14 @@ TYPED_TEST(Laws, DeepNormWithAlphaOneIsPostLN) {
   EXPECT_FALSE(equal_at_init(Encoder<D>(kDims, 3, {.alpha = 1.0}), post));
 }
 TYPED_TEST(Laws, MixLNAtItsEndsIsPreLNAndPostLN) {
-  const Encoder<Block<user::MixLN, TypeParam>> all(kDims, 3, {.share = 1.0}), none(kDims, 3, {.share = 0.0});
+  const Encoder<Block<norma::MixLN, TypeParam>> all(kDims, 3, {.share = 1.0}), none(kDims, 3, {.share = 0.0});
   EXPECT_TRUE(equal(all, Encoder<Block<norma::PostLN, TypeParam>>(kDims, 3)));
   EXPECT_TRUE(equal(none, Encoder<Block<norma::PreLN, TypeParam>>(kDims, 3)));
-  EXPECT_FALSE(equal(Encoder<Block<user::MixLN, TypeParam>>(kDims, 3, {.share = 0.4}),
+  EXPECT_FALSE(equal(Encoder<Block<norma::MixLN, TypeParam>>(kDims, 3, {.share = 0.4}),
                      Encoder<Block<norma::PreLN, TypeParam>>(kDims, 3)));
 }
 TYPED_TEST(Laws, LayerNormScalingInTheFirstBlockIsPreLN) {
-  using S = Block<user::LayerNormScaling, TypeParam>;
+  using S = Block<norma::LayerNormScaling, TypeParam>;
   using P = Block<norma::PreLN, TypeParam>;
   EXPECT_TRUE(equal(S(kDims, {1, 3}), P(kDims, {1, 3})));
   EXPECT_FALSE(equal(S(kDims, {2, 3}), P(kDims, {2, 3})));

@@ -10,7 +10,6 @@ struct AlphaCase : Case<user::ResiDual> {
   static user::ResiDual gated() { return {.alpha = 0.5}; }
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(ResiDual, PlacementGradients, testing::Types<AlphaCase>);
-INSTANTIATE_TYPED_TEST_SUITE_P(B2T, PlacementGradients, testing::Types<Case<user::B2T>>);
 
 }  // namespace
 }  // namespace placement

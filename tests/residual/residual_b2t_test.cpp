@@ -15,11 +15,5 @@ struct ResiDualCase : Case<user::ResiDual> {
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(ResiDual, PlacementRuns, testing::Types<ResiDualCase>);
 
-struct B2TCase : Case<user::B2T> {
-  // As Post-LN: part 1 is the view of the block's input.
-  static Index tape_floats(Index d, Index h, Index f) { return 2 * (d + 3) + attention_floats(d, h) + 2 * f + d; }
-};
-INSTANTIATE_TYPED_TEST_SUITE_P(B2T, PlacementRuns, testing::Types<B2TCase>);
-
 }  // namespace
 }  // namespace placement

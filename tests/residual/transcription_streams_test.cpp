@@ -30,16 +30,6 @@ TEST(TranscriptionOfStreams, ResiDual) {
     return add(x, n.norm("close.part1", r), 0.5);
   });
 }
-TEST(TranscriptionOfStreams, B2T) {
-  const auto block = [](const Network& n, const std::string& at, const Matrix& x) {
-    const Matrix u = n.norm(at + "attention.out", add(x, n.attention(at, x)));
-    return n.norm(at + "feed_forward.out", add(add(x, u), n.feed_forward(at, u)));
-  };
-  compare_block(user::B2T{}, [&](const Network& n, const Matrix& x) { return block(n, "", x); });
-  compare_stack(user::B2T{}, [&](const Network& n, const Matrix& x) {
-    return blocks(x, [&](const std::string& at, int, const Matrix& m) { return block(n, at, m); });
-  });
-}
 TEST(TranscriptionOfStreams, SiameseNorm) {
   compare_stack(user::SiameseNorm{}, [](const Network& n, const Matrix& input) {
     Matrix x = input, y = input;

@@ -91,29 +91,6 @@ struct ResiDual {
   }
 };
 
-/// part 0 + part 1 + w, to part 0.
-struct AddBoth {
-  static constexpr bool needs_skip = false, needs_branch = false;
-  static constexpr bool writes(int part) { return part == 0; }
-  void declare(Layout&, Index) {}
-  template <class T>
-  void forward(const T*, const Stream<2, const T>& s, MatrixView<const T> w, const Stream<2, T>& to) const {
-    each(w, [&](Index r, Index i) { to[0].row(r)[i] = s[0].row(r)[i] + s[1].row(r)[i] + w.row(r)[i]; });
-  }
-  template <class T>
-  void backward(const T*, const Stream<2, const T>&, MatrixView<const T>, const Stream<2, T>& ds, MatrixView<T> dw,
-                T*) const {
-    each(dw, [&](Index r, Index i) {
-      dw.row(r)[i] = ds[0].row(r)[i];
-      ds[1].row(r)[i] += ds[0].row(r)[i];
-    });
-  }
-};
-/// B2T (arXiv 2206.00330): u = LN(x + A(x)), y = LN(x + u + F(u)). Part 1 carries the block's input.
-struct B2T {
-  auto slots(auto at) const { return place<2>().per_block().join(at.only(feed_forward, AddBoth{})).out(at.norm); }
-};
-
 /// SiameseNorm (arXiv 2602.08064): part 0 is normalised at each site, part 1 never; c = sqrt(2 layer).
 struct SiameseNorm {
   auto slots(auto at) const {

@@ -6,7 +6,6 @@ namespace placement {
 namespace {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(TwoNorms, PlacementGradients, testing::Types<Case<user::TwoNorms>>);
-INSTANTIATE_TYPED_TEST_SUITE_P(LayerNormScaling, PlacementGradients, testing::Types<Case<user::LayerNormScaling>>);
 
 }  // namespace
 }  // namespace placement
