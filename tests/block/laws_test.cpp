@@ -4,8 +4,7 @@
 
 #include "placement_depth.hpp"
 #include "placement_hyper_connections.hpp"
-
-#include "placement_tools.hpp"
+#include "placement_laws.hpp"
 
 namespace {
 
@@ -13,28 +12,10 @@ using namespace placement;
 using norma::Block;
 using norma::Encoder;
 
-const Dimensions kDims{21, 3, 17};
-const Shape kShape{2, 7};
-
 template <class T>
 class Laws : public testing::Test {};
 using Scalars = testing::Types<float, double>;
 TYPED_TEST_SUITE(Laws, Scalars);
-
-/// Runs the second network on the first one's weights: same layout, or same parameters in the same order.
-template <class A, class Z>
-bool equal(const A& a, const Z& z) {
-  const auto weights = perturbed(a);
-  auto same = z.gradients();
-  if (weights.size() != same.size()) return false;
-  std::copy(weights.flat().begin(), weights.flat().end(), same.flat().begin());
-  return same_bits(run(a, weights, kShape, kDims.width), run(z, same, kShape, kDims.width));
-}
-template <class A, class Z>
-bool equal_at_init(const A& a, const Z& z) {
-  const auto x = a.initialize(Rng(1)), y = z.initialize(Rng(1));
-  return std::equal(x.flat().begin(), x.flat().end(), y.flat().begin(), y.flat().end());
-}
 
 TYPED_TEST(Laws, DeepNormWithAlphaOneIsPostLN) {
   using D = Block<norma::DeepNorm, TypeParam>;
