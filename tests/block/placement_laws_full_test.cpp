@@ -58,15 +58,6 @@ TEST(PlacementLaws, AMixOfOneIsThatOne) {
   EXPECT_TRUE(equal(Stack<Other>(kDims, 3, {.share = 1}), Stack<norma::DeepNorm>(kDims, 3)));
   EXPECT_TRUE(equal(Stack<Other>(kDims, 3, {.share = 0}), Stack<norma::PreLN>(kDims, 3)));
 }
-/// The gain of the block's own weights at init, and of those of a block that another placement owns.
-TEST(PlacementLaws, AMixTakesTheGainOfTheBlocksPlacement) {
-  const Stack<Mix<norma::DeepNorm, norma::PreLN>> net(kDims, 4, {.share = 0.5});
-  for (const auto& p : net.layout().entries()) {
-    const bool scaled =
-        !p.initial && p.layer <= 2 && contains(norma::Kind::value | norma::Kind::output | norma::kFeedForward, p.kind);
-    EXPECT_EQ(p.gain, scaled ? norma::DeepNorm::constants({1, 4}).beta : 1) << p.name;
-  }
-}
 TEST(PlacementLaws, WithNormIsThatNorm) {
   const Stack<norma::WithNorm<norma::PreLN, norma::RMSNorm>> own(kDims, 3);
   EXPECT_TRUE(equal(own, Stack<norma::PreLN, norma::RMSNorm>(kDims, 3)));
@@ -78,29 +69,6 @@ TEST(PlacementLaws, OneHeadIsTheWholeRow) {
   const norma::Encoder<Block<norma::WithQKNorm<norma::PreLN, norma::WholeQKNorm>>> whole(one, 2);
   const auto weights = perturbed(per_head);
   EXPECT_TRUE(same_bits(run(per_head, weights, kShape, 20), run(whole, weights, kShape, 20)));
-}
-/// Grouped heads: the key's row is narrower than the query's.
-TEST(PlacementLaws, WholeRowsOfGroupedHeads) {
-  const norma::Block<norma::WithQKNorm<norma::PreLN, norma::WholeQKNorm>> net(
-      {.width = 24, .heads = 6, .kv_heads = 2, .head_dim = 3}, {});
-  EXPECT_EQ(net.layout().find("attention.query_entry.gamma").at.columns, 18);
-  EXPECT_EQ(net.layout().find("attention.key_entry.gamma").at.columns, 6);
-}
-TEST(PlacementLaws, SubLNsGainBySide) {
-  // Magneto, table of gains: N = 6, M = 12.
-  EXPECT_NEAR(norma::SubLN::gain({1, 12}), std::sqrt(std::log(24.0)), 1e-15);
-  EXPECT_NEAR(norma::SubLN::gain({1, 6, norma::Side::encoder, 6, 12}), std::sqrt(std::log(36.0) * std::log(12.0) / 3),
-              1e-15);
-  EXPECT_NEAR(norma::SubLN::gain({1, 12, norma::Side::decoder, 6, 12}), std::sqrt(std::log(36.0)), 1e-15);
-  EXPECT_THROW(norma::SubLN::gain({1, 6, norma::Side::encoder}), norma::Error);
-  // Cross-attention has neither the gain nor a norm before its output.
-  const norma::DecoderBlock<norma::SubLN> block(kDims, {1, 12, norma::Side::decoder, 6, 12});
-  for (const auto& p : block.layout().entries()) {
-    const bool cross = p.name.starts_with("cross_attention.");
-    EXPECT_FALSE(cross && p.name.find("before_output") != std::string::npos) << p.name;
-    if (p.initial || contains(norma::Kind::query | norma::Kind::key, p.kind)) continue;
-    EXPECT_NEAR(p.gain, cross ? 1 : std::sqrt(std::log(36.0)), 1e-15) << p.name;
-  }
 }
 
 }  // namespace
