@@ -85,11 +85,6 @@ TEST(Pointwise, SlopesFarOut) {
     EXPECT_EQ(norma::kernels::Erf::derivative(z), 0);
   }
 }
-TEST(Pointwise, AtAnySite) {
-  const norma::Dimensions dims{.width = 12, .heads = 3, .hidden = 9};
-  expect_gradients(norma::Encoder<norma::Block<norma::PreLN, double, DyT>>(dims, 2), 12, {"key.bias"});
-  expect_gradients(norma::Encoder<norma::Block<norma::PostLN, double, Derf>>(dims, 2), 12, {"key.bias"});
-}
 // Henry's l2 norms: g of a value of its own, or none.
 TEST(Pointwise, ScaleNormWithAnotherG) {
   for (const Index width : {12, 21}) {
