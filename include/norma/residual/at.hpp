@@ -27,6 +27,7 @@ struct At {
   Depth depth;
   int site = 0;  ///< index of this sublayer in its stack, from 0
   NormType norm;
+  Dimensions dims{};  ///< the block's
 
   /// `module` at sites of this role, nothing at others.
   template <Role Q, class M>
