@@ -167,8 +167,7 @@ class Sequence {
   void calibrate(T* weights, const Tape& t) const {
     Calibration calibration{.lengths = t.input.padding.lengths, .tokens = t.input.padding.tokens};
     forward(weights, t, [&](const auto& join, const auto& s, MatrixView<const T> w) {
-      if constexpr (std::is_base_of_v<CalibratedJoin, std::remove_cvref_t<decltype(join)>>)
-        join.calibrate(weights, s, w, calibration);
+      detail::calibrate_join(join, weights, s, w, calibration);
     });
   }
   /// The policy's hook after a step, on some parameters.

@@ -9,35 +9,56 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 
 /// One of two joins, which write the same parts.
 template <class A, class B>
-struct EitherJoin {
+struct EitherJoin : PlannedJoin, CalibratedJoin {
   static constexpr bool needs_skip = A::needs_skip || B::needs_skip;
   static constexpr bool needs_branch = A::needs_branch || B::needs_branch;
   static constexpr bool writes(int part) { return A::writes(part); }
+  struct Tape {
+    detail::JoinTape<A> first;
+    detail::JoinTape<B> second;
+  };
   bool condition;
   A first;
   B second;
 
+  EitherJoin(bool c, A a, B b) : condition(c), first(std::move(a)), second(std::move(b)) {}
   void declare(Layout& layout, Index width) {
     if (condition)
       first.declare(layout, width);
     else
       second.declare(layout, width);
   }
+  Tape plan(Plan& p, const Pass& pass) const {
+    Tape t{};
+    if (condition)
+      t.first = detail::plan_join(first, p, pass);
+    else
+      t.second = detail::plan_join(second, p, pass);
+    return t;
+  }
   template <class T, std::size_t Parts>
   void forward(const T* weights, const std::array<MatrixView<const T>, Parts>& s, MatrixView<const T> w,
-               const std::array<MatrixView<T>, Parts>& to) const {
+               const std::array<MatrixView<T>, Parts>& to, const Tape& t) const {
     if (condition)
-      first.forward(weights, s, w, to);
+      detail::join_forward(first, weights, s, w, to, t.first);
     else
-      second.forward(weights, s, w, to);
+      detail::join_forward(second, weights, s, w, to, t.second);
   }
   template <class T, std::size_t Parts>
   void backward(const T* weights, const std::array<MatrixView<const T>, Parts>& s, MatrixView<const T> w,
-                const std::array<MatrixView<T>, Parts>& ds, MatrixView<T> dw, T* gradients) const {
+                const std::array<MatrixView<T>, Parts>& ds, MatrixView<T> dw, T* gradients, const Tape& t) const {
     if (condition)
-      first.backward(weights, s, w, ds, dw, gradients);
+      detail::join_backward(first, weights, s, w, ds, dw, gradients, t.first);
     else
-      second.backward(weights, s, w, ds, dw, gradients);
+      detail::join_backward(second, weights, s, w, ds, dw, gradients, t.second);
+  }
+  template <class T, std::size_t Parts>
+  void calibrate(T* weights, const std::array<MatrixView<const T>, Parts>& s, MatrixView<const T> w,
+                 Calibration& calibration) const {
+    if (condition)
+      detail::calibrate_join(first, weights, s, w, calibration);
+    else
+      detail::calibrate_join(second, weights, s, w, calibration);
   }
   template <class T>
   kernels::ScaledSum<T> sum(MatrixView<const T> x, MatrixView<const T> w) const {

@@ -52,7 +52,7 @@ class ScalarGate : public detail::FactorJoin<T> {
                 MatrixView<T> dw, T* gradients, const Tape& t) const {
     T d_factor = 0;
     kernels::residual_sum_backward<T, T>(sum(weights, s, w), ds[0], dw, nullptr, &d_factor, t.sums, t.executor);
-    const T f = factor(weights), slope = squash_ == Squash::tanh ? 1 - f * f : T(1);
+    const T f = factor(weights), slope = squash_ == Squash::tanh ? simd::fma(-f, f, T(1)) : T(1);
     T& gradient = *gate_.in(gradients).data;
     gradient = simd::fma(slope, d_factor, gradient);
   }

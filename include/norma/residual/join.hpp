@@ -62,15 +62,6 @@ requires(kPlannedJoin<J>) struct JoinTapeOf<J> {
 template <class J>
 using JoinTape = typename JoinTapeOf<J>::Type;
 
-/// The tape as a last argument, where the join takes one.
-template <class J, class F>
-void with_tape(const JoinTape<J>& tape, const F& f) {
-  if constexpr (kPlannedJoin<J>)
-    f(tape);
-  else
-    f();
-}
-
 template <class J>
 concept DeclaredJoin = requires(J& own, Layout& layout) {
   own.declare(layout, Index());
@@ -98,6 +89,42 @@ concept Join = detail::JoinOf<J, Parts, float> || detail::JoinOf<J, Parts, doubl
 /// then the norm after it may take both in one visit.
 template <class J>
 inline constexpr bool kIsScaledSum = false;
+
+namespace detail {
+
+/// A join with its tape, or without one.
+template <class J>
+JoinTape<J> plan_join(const J& join, Plan& p, const Pass& pass) {
+  if constexpr (kPlannedJoin<J>)
+    return p.child(join, pass);
+  else
+    return {};
+}
+template <class J, class T, std::size_t Parts>
+void join_forward(const J& join, const T* weights, const std::array<MatrixView<const T>, Parts>& s,
+                  MatrixView<const T> w, const std::array<MatrixView<T>, Parts>& to, const JoinTape<J>& tape) {
+  if constexpr (kPlannedJoin<J>)
+    join.forward(weights, s, w, to, tape);
+  else
+    join.forward(weights, s, w, to);
+}
+template <class J, class T, std::size_t Parts>
+void join_backward(const J& join, const T* weights, const std::array<MatrixView<const T>, Parts>& s,
+                   MatrixView<const T> w, const std::array<MatrixView<T>, Parts>& ds, MatrixView<T> dw, T* gradients,
+                   const JoinTape<J>& tape) {
+  if constexpr (kPlannedJoin<J>)
+    join.backward(weights, s, w, ds, dw, gradients, tape);
+  else
+    join.backward(weights, s, w, ds, dw, gradients);
+}
+/// What a pass that measures does to it.
+template <class J, class T, std::size_t Parts>
+void calibrate_join(const J& join, T* weights, const std::array<MatrixView<const T>, Parts>& s, MatrixView<const T> w,
+                    Calibration& calibration) {
+  if constexpr (std::is_base_of_v<CalibratedJoin, J>) join.calibrate(weights, s, w, calibration);
+}
+
+}  // namespace detail
 
 /// x + w: the residual connection. Other parts of the stream pass through.
 struct Add {

@@ -115,7 +115,7 @@ class Site {
     t.pre = p.child(pre_, pass);
     t.f = p.child(f_, pass);
     t.post = p.child(post_, pass);
-    if constexpr (detail::kPlannedJoin<Joiner>) t.join = p.child(join_, pass);
+    t.join = detail::plan_join(join_, p, pass);
     t.out = p.child(out_, pass);
     return t;
   }
@@ -133,8 +133,7 @@ class Site {
     if constexpr (kFused) {
       out_.forward_sum(weights, join_.sum(t.s1[0], w), t.joined[0], t.out_y[0], t.out);
     } else {
-      detail::with_tape<Joiner>(t.join,
-                                [&](const auto&... tape) { join_.forward(weights, t.s1, w, t.joined, tape...); });
+      detail::join_forward(join_, weights, t.s1, w, t.joined, t.join);
       if (active(out_)) out_.forward(weights, MatrixView<const T>(t.joined[0]), t.out_y[0], t.out);
     }
   }
@@ -147,8 +146,7 @@ class Site {
       out_.backward_sum(weights, join_.sum(t.s1[0], w), joined, ds0, ds[0], t.dw, gradients, t.out);
     } else {
       if (active(out_)) out_.backward(weights, joined, ds0, ds[0], Write::assign, gradients, t.out);
-      detail::with_tape<Joiner>(
-          t.join, [&](const auto&... tape) { join_.backward(weights, t.s1, w, ds, t.dw, gradients, tape...); });
+      detail::join_backward(join_, weights, t.s1, w, ds, t.dw, gradients, t.join);
     }
     drop(t, t.dw);
     if (active(post_)) post_.backward(weights, MatrixView<const T>(t.v), dw, t.dw, Write::assign, gradients, t.post);

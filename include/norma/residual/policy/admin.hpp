@@ -27,24 +27,27 @@ struct AdminSkip : ChannelSkip<T>, CalibratedJoin {
   void calibrate(T* weights, const Stream<1, const T>& s, MatrixView<const T> w, Calibration& calibration) const {
     const double omega = calibration.running;
     std::fill_n(this->parameter().in(weights).data, w.columns, static_cast<T>(omega));
-    calibration.running = std::sqrt(omega * omega * variance(s[0], calibration) + variance(w, calibration));
+    calibration.running = std::sqrt(simd::fma(omega * omega, variance(s[0], calibration), variance(w, calibration)));
   }
 
  private:
   /// Over all elements of the rows that count, in two passes.
   static double variance(MatrixView<const T> m, const Calibration& calibration) {
-    const auto mean_of = [&](auto term) {
+    // The mean of (v - shift)^power.
+    const auto moment = [&](double shift, int power) {
       double sum = 0;
       Index count = 0;
       for (Index r = 0; r < m.rows; ++r) {
         if (!calibration.counts(r)) continue;
-        for (Index i = 0; i < m.columns; ++i) sum += term(static_cast<double>(m.row(r)[i]));
+        for (Index i = 0; i < m.columns; ++i) {
+          const double v = static_cast<double>(m.row(r)[i]) - shift;
+          sum = simd::fma(v, power == 2 ? v : 1, sum);
+        }
         count += m.columns;
       }
       return count > 0 ? sum / static_cast<double>(count) : 0;
     };
-    const double mean = mean_of([](double v) { return v; });
-    return mean_of([mean](double v) { return (v - mean) * (v - mean); });
+    return moment(moment(0, 1), 2);
   }
 };
 

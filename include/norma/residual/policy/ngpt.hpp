@@ -86,7 +86,8 @@ struct UnitMatrices {
     for (Index v = 0; v < vectors; ++v) {
       const auto element = [&](Index i) -> T& { return columns ? w.row(i)[v] : w.row(v)[i]; };
       double squares = 0;
-      for (Index i = 0; i < length; ++i) squares += static_cast<double>(element(i)) * static_cast<double>(element(i));
+      for (Index i = 0; i < length; ++i)
+        squares = simd::fma(static_cast<double>(element(i)), static_cast<double>(element(i)), squares);
       if (squares == 0) continue;  // has no direction
       for (Index i = 0; i < length; ++i)
         element(i) = static_cast<T>(static_cast<double>(element(i)) / std::sqrt(squares));
