@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "placement_depth.hpp"
-#include "placement_hyper_connections.hpp"
 #include "placement_laws.hpp"
 
 namespace {
@@ -58,6 +57,19 @@ TYPED_TEST(Laws, GateAtOneIsPreLN) {
   EXPECT_TRUE(same_bits(a.dx, b.dx));
 }
 
+TYPED_TEST(Laws, LayerScaleAtOneIsPreLN) {
+  const Encoder<Block<norma::LayerScale, TypeParam>> scaled(kDims, 3, {.initial = 1.0});
+  const Encoder<Block<norma::PreLN, TypeParam>> plain(kDims, 3);
+  const auto weights = perturbed(plain);
+  auto same = scaled.initialize(Rng(1));
+  weights.for_each_parameter([&](const norma::ParameterInfo& info, auto map) { same[info.name] = map; });
+  const auto a = run(scaled, same, kShape, kDims.width), b = run(plain, weights, kShape, kDims.width);
+  EXPECT_TRUE(same_bits(a.y, b.y));
+  EXPECT_TRUE(same_bits(a.dx, b.dx));
+  same["layers.1.attention.join.lambda"](0, 4) = TypeParam(0.5);
+  EXPECT_FALSE(same_bits(run(scaled, same, kShape, kDims.width).y, b.y));
+}
+
 /// What writes to the stream is zero.
 template <class T>
 void close_branches(Parameters<T>& weights) {
@@ -84,7 +96,7 @@ TYPED_TEST(Laws, PreLNStackWithoutBranchesIsItsClosingNorm) {
   EXPECT_LT(difference(forward(encoder, weights, {1, 1}, x, workspace), wanted), 1e-6);
 }
 TYPED_TEST(Laws, ReZeroStartsAsTheIdentity) {
-  const Encoder<Block<user::ReZero, TypeParam>> encoder(kDims, 3);
+  const Encoder<Block<norma::ReZero, TypeParam>> encoder(kDims, 3);
   const auto r = run(encoder, encoder.initialize(Rng(2)), kShape, kDims.width);
   const Index n = kShape.rows() * kDims.width;
   EXPECT_EQ(r.y, noise<TypeParam>(n, "x"));
@@ -110,9 +122,15 @@ TYPED_TEST(Laws, HyperConnectionsStartAsPreLN) {
     EXPECT_LT(difference(r.y, wanted.y), 1e-5);
     EXPECT_LT(difference(r.dx, wanted.dx), 1e-4);
   };
-  check(Encoder<Block<user::HyperConnections<1>, TypeParam>>(kDims, 3));
-  check(Encoder<Block<user::HyperConnections<2>, TypeParam>>(kDims, 3));
-  check(Encoder<Block<user::HyperConnections<4>, TypeParam>>(kDims, 3));
+  check(Encoder<Block<norma::HyperConnections<1>, TypeParam>>(kDims, 3));
+  check(Encoder<Block<norma::HyperConnections<2>, TypeParam>>(kDims, 3));
+  check(Encoder<Block<norma::HyperConnections<4>, TypeParam>>(kDims, 3));
+  // Nothing moves the coefficients of the dynamic form yet.
+  const Encoder<Block<norma::HyperConnections<2>, TypeParam>> fixed(kDims, 3);
+  const Encoder<Block<norma::DynamicHyperConnections<2>, TypeParam>> moved(kDims, 3);
+  const auto a = run(fixed, fixed.initialize(Rng(2)), kShape, kDims.width),
+             b = run(moved, moved.initialize(Rng(2)), kShape, kDims.width);
+  EXPECT_TRUE(same_bits(a.y, b.y));
 }
 TYPED_TEST(Laws, EncoderShowsItsStream) {
   const Encoder<Block<norma::PreLN, TypeParam>> encoder(kDims, 3);

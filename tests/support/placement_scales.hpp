@@ -39,7 +39,7 @@ void each(MatrixView<T> m, F f) {
 struct Gate {
   static constexpr bool needs_skip = false, needs_branch = true;
   static constexpr bool writes(int part) { return part == 0; }
-  Scope scope = Scope::block;
+  Scope scope = Scope::stack;
   Parameter gate{};
 
   void declare(Layout& layout, Index) { gate = layout.shared(scope, "gate", 1, 1, Kind::scale, constant(0)); }
@@ -61,18 +61,19 @@ struct Gate {
   }
 };
 
-/// ReZero (arXiv 2003.04887): x + a F(x), one a for all sites of a block. No norms.
-struct ReZero {
-  auto slots(auto) const { return place().join(Gate{}); }
-};
-/// The same with one gate for the whole stack.
+/// Pre-LN with one gate for the whole stack.
 struct StackGate {
-  auto slots(auto at) const { return place().pre(at.norm).join(Gate{Scope::stack}).close(at.norm); }
+  auto slots(auto at) const { return place().pre(at.norm).join(Gate{}).close(at.norm); }
 };
 
 /// Pre-LN after a norm of the embedding (BLOOM).
 struct NormedInput {
   auto slots(auto at) const { return place().open(at.norm).pre(at.norm).close(at.norm); }
+};
+
+/// Pre-LN closed by a reader of its one part.
+struct ClosedByReader {
+  auto slots(auto at) const { return place().pre(at.norm).close(then(norma::SumParts<1>{}, at.norm)); }
 };
 
 }  // namespace user

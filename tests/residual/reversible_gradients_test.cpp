@@ -5,7 +5,6 @@
 namespace placement {
 namespace {
 
-INSTANTIATE_TYPED_TEST_SUITE_P(SiameseNorm, PlacementGradients, testing::Types<Case<user::SiameseNorm>>);
 INSTANTIATE_TYPED_TEST_SUITE_P(Reversible, PlacementGradients, testing::Types<Case<user::Reversible>>);
 
 }  // namespace
