@@ -102,7 +102,7 @@ struct TFixupCase : Case<norma::TFixup>, CatalogueDefaults {
   static Index kept(Index d, Index, Index) { return d; }  // the stream between the sites
   /// 12 layers: 0.67 12^(-1/4).
   static double gain(Kind kind) {
-    return contains(Kind::value | Kind::output | Kind::up | Kind::down, kind) ? 0.3599806939 : 1;
+    return contains(Kind::value | Kind::output | Kind::up | Kind::down, kind) ? 0.3599809272 : 1;
   }
 };
 
