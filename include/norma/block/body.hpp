@@ -106,6 +106,7 @@ struct SiteOf {
 template <class Policy, class Norm, class... Uses>
 struct Sites {
   struct Tape {};
+  static constexpr bool kCalibrates = false;
   Sites(const SiteContext<Policy, Norm>&, Layout&) {}
   static constexpr bool writes(int) { return false; }
   template <class S>
@@ -127,6 +128,7 @@ struct Sites<Policy, Norm, First, Rest...> {
   using SiteType = typename Maker::Type;
   using Next = Sites<Policy, Norm, Rest...>;
   static constexpr int kParts = SiteType::kParts;
+  static constexpr bool kCalibrates = SiteType::kCalibrates || Next::kCalibrates;
 
   SiteType site;
   Next next;
@@ -199,6 +201,12 @@ class Body {
 
  private:
   using Sites = detail::Sites<Policy, Norm, Uses...>;
+
+ public:
+  /// Whether a join measures.
+  static constexpr bool kCalibrates = Sites::kCalibrates;
+
+ private:
   static_assert(Sites::kParts == kParts, "norma: a policy's stream has the same number of parts at every role");
   static_assert(Sites::writes(0), "norma: a join of the block writes part 0");
 

@@ -165,10 +165,14 @@ class Sequence {
 
   /// Forward, in which joins that measure set their parameters, each before it joins.
   void calibrate(T* weights, const Tape& t) const {
-    Calibration calibration{.lengths = t.input.padding.lengths, .tokens = t.input.padding.tokens};
-    forward(weights, t, [&](const auto& join, const auto& s, MatrixView<const T> w) {
-      detail::calibrate_join(join, weights, s, w, calibration);
-    });
+    if constexpr (BodyType::kCalibrates) {
+      Calibration calibration{.lengths = t.input.padding.lengths, .tokens = t.input.padding.tokens};
+      forward(weights, t, [&](const auto& join, const auto& s, MatrixView<const T> w) {
+        detail::calibrate_join(join, weights, s, w, calibration);
+      });
+    } else {
+      forward(weights, t);
+    }
   }
   /// The policy's hook after a step, on some parameters.
   void after_step(std::span<const ParameterInfo> parameters, T* weights) const {

@@ -34,6 +34,7 @@ class Site {
  public:
   static constexpr int kParts = Table::parts;
   static constexpr bool kFused = kIsScaledSum<Joiner> && kNormsSums<Out>;
+  static constexpr bool kCalibrates = std::is_base_of_v<CalibratedJoin, Joiner>;
   static_assert(Joiner::writes(0) || (std::is_same_v<In, None> && std::is_same_v<Out, None>),
                 "norma: with in() or out(), which change part 0, the join writes part 0");
 
