@@ -54,6 +54,23 @@ TEST(GatedCrossAttention, GradientsWithAMemory) {
   EXPECT_TRUE(memory.ok()) << memory.text();
 }
 
+TEST(LayerScale, AtOneIsPreLN) {
+  const Encoder<Block<norma::LayerScale, double>> scaled(kDims, 3, {.initial = 1.0});
+  const Encoder<Block<norma::PreLN, double>> plain(kDims, 3);
+  const auto weights = perturbed(plain);
+  auto same = scaled.initialize(Rng(1));
+  weights.for_each_parameter([&](const norma::ParameterInfo& info, auto map) { same[info.name] = map; });
+  const auto a = run(scaled, same, kShape, kDims.width), b = run(plain, weights, kShape, kDims.width);
+  EXPECT_TRUE(same_bits(a.y, b.y));
+  EXPECT_TRUE(same_bits(a.dx, b.dx));
+  same["layers.1.attention.join.lambda"](0, 4) = 0.5;
+  EXPECT_FALSE(same_bits(run(scaled, same, kShape, kDims.width).y, b.y));
+}
+TEST(LayerScale, StartsByDepth) {
+  for (const auto& [layers, wanted] : {std::pair(18, 0.1), {19, 1e-5}, {24, 1e-5}, {25, 1e-6}})
+    EXPECT_EQ(norma::LayerScale::initial_of(layers), wanted);
+}
+
 /// All that nGPT puts inside: rotary positions before its norms, fewer key heads, a gate.
 TEST(NGPT, RotaryGroupedAndGated) {
   using B = Block<norma::NGPT, double, norma::LayerNorm, norma::Attention, norma::SwiGLU>;
