@@ -53,23 +53,6 @@ void scale_add(Input<T> x, std::type_identity_t<T> s, Input<T> b, MatrixView<T> 
   transform(
       y, [&](auto p, auto q) NORMA_INLINE_LAMBDA { return simd::fma(factor, p, q); }, x, b);
 }
-/// One row, over and over.
-template <class T>
-MatrixView<const T> repeated(const T* row, MatrixView<T> like) {
-  return {row, like.rows, like.columns, 0};
-}
-/// y = s x, one factor per column
-template <class T>
-void scale_columns(const std::type_identity_t<T>* s, Input<T> x, MatrixView<T> y) noexcept {
-  transform(
-      y, [](auto p, auto q) NORMA_INLINE_LAMBDA { return p * q; }, repeated<T>(s, y), x);
-}
-/// y = s x + b, one factor per column
-template <class T>
-void scale_columns_add(const std::type_identity_t<T>* s, Input<T> x, Input<T> b, MatrixView<T> y) noexcept {
-  transform(
-      y, [](auto p, auto q, auto r) NORMA_INLINE_LAMBDA { return simd::fma(p, q, r); }, repeated<T>(s, y), x, b);
-}
 /// y += a b
 template <class T>
 void multiply_add(Input<T> a, Input<T> b, MatrixView<T> y) noexcept {
@@ -96,20 +79,6 @@ void column_sums(const Executor& executor, MatrixView<const T> x, const ColumnSu
     const MatrixView<T> to{partial, 1, x.columns};
     for (Index r = first; r < last; ++r) add<T>(to, x.middle_rows(r, 1), to);
   });
-}
-/// sums[i] += the sum over column i of a b, in double.
-template <class T>
-void add_column_dots(Input<T> a, Input<T> b, T* sums) noexcept {
-  constexpr Index kStrip = 64;  // so many sums at a time
-  for (Index first = 0; first < a.columns; first += kStrip) {
-    const Index count = (std::min)(kStrip, a.columns - first);
-    double strip[kStrip] = {};
-    for (Index r = 0; r < a.rows; ++r)
-      for (Index i = 0; i < count; ++i)
-        strip[i] =
-            simd::fma(static_cast<double>(a.row(r)[first + i]), static_cast<double>(b.row(r)[first + i]), strip[i]);
-    for (Index i = 0; i < count; ++i) sums[first + i] += static_cast<T>(strip[i]);
-  }
 }
 /// Sum over all elements of a b, rows in double.
 template <class T>

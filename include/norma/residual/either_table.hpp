@@ -91,7 +91,7 @@ auto either_slot(bool condition, const Table<Parts, F...>& a, const Table<Parts,
     return condition ? x : y;
   } else if constexpr (kJoin) {
     static_assert(write_alike<Parts, X, Y>(), "norma: either() of two joins that write different parts");
-    return EitherJoin<X, Y>{condition, x, y};
+    return EitherJoin<X, Y>(condition, x, y);
   } else {
     static_assert(!std::is_arithmetic_v<X> && !std::is_arithmetic_v<Y>,
                   "norma: either() of two placements of which one alone sets score_scale, head_scale or per_block");

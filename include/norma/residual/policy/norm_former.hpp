@@ -10,45 +10,20 @@
 // the output projection; here they are scaled before it, as the paper says.
 #pragma once
 
-#include <norma/residual/table.hpp>
+#include <norma/residual/either_table.hpp>
+#include <norma/residual/gate.hpp>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
-
-/// rho x + w, rho one factor per channel, 1 at first; x + w where it is off.
-struct SkipScale {
-  static constexpr bool needs_skip = true, needs_branch = false;
-  static constexpr bool writes(int part) { return part == 0; }
-  bool on = true;
-  Parameter rho{};
-
-  void declare(Layout& layout, Index width) {
-    if (on) rho = layout.add("rho", 1, width, Kind::scale, constant(1));
-  }
-  template <class T>
-  void forward(const T* weights, const Stream<1, const T>& s, MatrixView<const T> w, const Stream<1, T>& to) const {
-    if (on)
-      kernels::scale_columns_add(rho.in(weights).data, s[0], w, to[0]);
-    else
-      kernels::add(s[0], w, to[0]);
-  }
-  template <class T>
-  void backward(const T* weights, const Stream<1, const T>& s, MatrixView<const T>, const Stream<1, T>& ds,
-                MatrixView<T> dw, T* gradients) const {
-    kernels::copy<T>(ds[0], dw);
-    if (!on) return;
-    kernels::add_column_dots(s[0], ds[0], rho.in(gradients).data);
-    kernels::scale_columns(rho.in(weights).data, ds[0], ds[0]);
-  }
-};
 
 struct NormFormer {
   bool scale_skip = true;
 
   auto slots(auto at) const {
+    using Rho = ChannelSkip<typename decltype(at)::Scalar>;
     return place()
         .pre(at.norm)
         .post(at.only(attention, at.norm))
-        .join(at.only(feed_forward, SkipScale{scale_skip}))
+        .join(at.only(feed_forward, EitherJoin(scale_skip, Rho("rho"), Add{})))
         .head_scale(at.only(attention, 1.0))
         .hidden(at.only(feed_forward, at.norm))
         .close(at.norm);
