@@ -95,7 +95,10 @@ PICTURES = {
         "LayerNorm Scaling: what the norm gives is divided by the root of the block's index",
         [Panel(both([N, "÷ √l"]), close=N)],
     ),
-    "scaled_residual": ("Scaled residual: constants on skip and branch", [Panel(both([N], ["× b"], skip="× a"), close=N)]),
+    "scaled_residual": (
+        "Scaled residual: constants on skip and branch",
+        [Panel(both([N], ["× b"], skip="× a"), close=N)],
+    ),
     "hybrid_norm": (
         "HybridNorm: normed queries, keys and values; the feed-forward's norm is on the stream",
         [
@@ -122,11 +125,11 @@ PICTURES = {
         "Mix-LN: the first blocks are Post-LN, the others Pre-LN",
         [Panel(both(out=[N]), label="first blocks"), Panel(both([N]), label="the others", close=N)],
     ),
-    "qk_norm": (
+    "with_qk_norm": (
         "QK-norm on Pre-LN: queries and keys are normalised before they meet",
         [Panel([site(ATTENTION, [N], inside="LN of q, k"), site(FEED_FORWARD, [N])], close=N)],
     ),
-    "residual": (
+    "resi_dual": (
         "ResiDual: a Post-LN chain, and beside it a sum of the branches that is normalised once",
         [
             Panel(
@@ -137,8 +140,11 @@ PICTURES = {
             )
         ],
     ),
-    "rezero": ("ReZero: no norms, one gate per block that starts at 0", [Panel(both([], ["× a"]))]),
-    "layer_scale": ("LayerScale: Pre-LN with a factor per channel on the branch", [Panel(both([N], ["× λ"]), close=N)]),
+    "re_zero": ("ReZero: no norms, one gate per block that starts at 0", [Panel(both([], ["× a"]))]),
+    "layer_scale": (
+        "LayerScale: Pre-LN with a factor per channel on the branch",
+        [Panel(both([N], ["× λ"]), close=N)],
+    ),
     "admin": ("Admin: Post-LN with a learned factor per channel on the skip", [Panel(both(skip="× ω", out=[N]))]),
     "t_fixup": ("T-Fixup: no norms; the initial weights do the work", [Panel(both())]),
     "fixup": (
@@ -294,9 +300,8 @@ def boxes_on(drawing, labels, x, y, inside="", once=False):
     return x
 
 
-def draw_site(drawing, s, x, lanes, start):
-    """From x on; returns where the lanes go on. lanes: their heights."""
-    low = lanes[0] + DROP + (6 if s.inside else 0)
+def draw_site(drawing, s, x, lanes, low, start):
+    """From x on; returns where the lanes go on. lanes: their heights; low: that of the first branch."""
     x = boxes_on(drawing, s.before, x, lanes[0])
     # Down to the branch: the lanes that it reads, the last one's corner leads on.
     leave = x + GAP
@@ -384,15 +389,15 @@ def draw_panel(drawing, panel, top):
     if panel.open:
         x = boxes_on(drawing, [panel.open], x - 6, y0, once=True)
     start = x + 12
+    branch = y0 + DROP + (6 if any(s.inside for s in panel.sites) else 0)
     for s in panel.sites:
-        x = draw_site(drawing, s, x + 6, lanes, start)
+        x = draw_site(drawing, s, x + 6, lanes, branch, start)
     end = x + GAP
     if panel.merge:
         # The lanes become one: their boxes, then the upper ones come down to lane 0.
-        right = max(boxes_on(drawing, labels, x, lanes[lane]) for lane, labels in panel.merge)
+        right = max(boxes_on(drawing, labels, x, lanes[lane], once=True) for lane, labels in panel.merge)
         at = right + GAP + 6
-        for lane in lanes[1:]:
-            drawing.path([(left, lane), (at, lane), (at, y0 - 11)], arrow=True)
+        drawing.path(*([(left, lane), (at, lane), (at, y0 - 11)] for lane in lanes[1:]), arrow=True)
         drawing.join("+", at, y0)
         end = at + 10
     close = panel.close
@@ -402,8 +407,7 @@ def draw_panel(drawing, panel, top):
     drawing.lines.insert(0, f'<path class="line" d="M{left - 4:g} {y0:g}H{end:g}" marker-end="url(#tip)"/>')
     drawing.text(panel.result, end + 14, y0, 14, SOFT)
     drawing.right = max(drawing.right, end + 26)
-    low = y0 + DROP + 24 + max((len(s.rows) - 1) * ROW + (8 if s.inside else 0) for s in panel.sites)
-    return low
+    return branch + 26 + max(len(s.rows) - 1 for s in panel.sites) * ROW
 
 
 def picture(description, panels):
@@ -412,15 +416,16 @@ def picture(description, panels):
     for panel in panels:
         y = draw_panel(drawing, panel, y) + 6
     width, height = drawing.right + 4, y + 4
-    return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" role="img" font-family="Helvetica, Arial, sans-serif">
-<title>{escape(description)}</title>
-<style>.line{{fill:none;stroke:{INK};stroke-width:1.4}}.halo{{fill:none;stroke:{PAPER};stroke-width:6}}</style>
-<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path d="M0 .8L7.4 4L0 7.2z" fill="{INK}"/></marker></defs>
-<rect x=".5" y=".5" width="{width - 1:g}" height="{height - 1:g}" rx="10" fill="{PAPER}" stroke="{EDGE}"/>
-{chr(10).join(drawing.lines)}
-{chr(10).join(drawing.shapes)}
-</svg>
-"""
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
+        f'height="{height:g}" role="img" font-family="Helvetica, Arial, sans-serif">',
+        f"<title>{escape(description)}</title>",
+        f"<style>.line{{fill:none;stroke:{INK};stroke-width:1.4}}.halo{{fill:none;stroke:{PAPER};stroke-width:6}}</style>",
+        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
+        f'<path d="M0 .8L7.4 4L0 7.2z" fill="{INK}"/></marker></defs>',
+        f'<rect x=".5" y=".5" width="{width - 1:g}" height="{height - 1:g}" rx="10" fill="{PAPER}" stroke="{EDGE}"/>',
+    )
+    return "\n".join([*head, *drawing.lines, *drawing.shapes, "</svg>", ""])
 
 
 def main():
