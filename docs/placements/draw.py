@@ -420,7 +420,8 @@ def picture(description, panels):
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
         f'height="{height:g}" role="img" font-family="Helvetica, Arial, sans-serif">',
         f"<title>{escape(description)}</title>",
-        f"<style>.line{{fill:none;stroke:{INK};stroke-width:1.4}}.halo{{fill:none;stroke:{PAPER};stroke-width:6}}</style>",
+        f"<style>.line{{fill:none;stroke:{INK};stroke-width:1.4}}"
+        f".halo{{fill:none;stroke:{PAPER};stroke-width:6}}</style>",
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
         f'<path d="M0 .8L7.4 4L0 7.2z" fill="{INK}"/></marker></defs>',
         f'<rect x=".5" y=".5" width="{width - 1:g}" height="{height - 1:g}" rx="10" fill="{PAPER}" stroke="{EDGE}"/>',
