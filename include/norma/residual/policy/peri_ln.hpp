@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Peri-LN (Kim et al., "Peri-LN: Revisiting Normalization Layer in the Transformer Architecture", arXiv 2502.02732,
-// section 3; Gemma 2 and 3):
+// Peri-LN (Kim et al., "Peri-LN: Revisiting Normalization Layer in the Transformer Architecture", arXiv 2502.02732;
+// Gemma 2 and 3):
 //
 //   x  = LN(x)                    once, at the start of the stack, if embedding_norm
 //   x' = x + LN(F(LN(x)))         for every sublayer F, each norm with its own parameters

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Sandwich-LN (Ding et al., "CogView", arXiv 2105.13290, section 2.4):
+// Sandwich-LN (Ding et al., "CogView", arXiv 2105.13290; the authors' code):
 //
 //   x' = x + LN(F(LN(x)))         for every sublayer F, each norm with its own parameters
 //   y  = LN(x)                    once, at the end of the stack
 //
 // Learned parameters: the norms', gamma = 1, beta = 0: two norms per sublayer. The closing norm is required: the stream
-// is never normalised itself. The authors draw the weights as GPT-2 does: TruncatedNormal comes close.
+// is never normalised itself. The authors' code draws N(0, 0.02), output matrices times 1 / sqrt(2 L): what
+// TruncatedNormal draws, not cut.
 #pragma once
 
 #include <norma/residual/table.hpp>
