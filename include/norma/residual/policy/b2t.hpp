@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Post-LN with bottom-to-top connections (Takase et al., "B2T Connection: Serving Stability and Performance in Deep
-// Transformers", arXiv 2206.00330, section 4):
+// Transformers", arXiv 2206.00330; the authors' code):
 //
 //   u = LN(x + A(x))
 //   y = LN(x + u + FFN(u))        the block's input x goes past every norm but the last

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// HybridNorm (Zhuo et al., "HybridNorm", arXiv 2503.04598, section 3):
+// HybridNorm (Zhuo et al., "HybridNorm", arXiv 2503.04598; the authors' code):
 //
 //   u = x + softmax(LN(q) LN(k)^T / sqrt(head_dim)) LN(v) W_O     q, k, v from x as it is, normed per head
 //   m = LN(u)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// LayerNorm Scaling (Sun et al., "The Curse of Depth in Large Language Models", arXiv 2502.05795, equation 7):
+// LayerNorm Scaling (Sun et al., "The Curse of Depth in Large Language Models", arXiv 2502.05795):
 //
 //   x' = x + F(LN(x) / sqrt(l))   for every sublayer F of block l, l from 1
 //   y  = LN(x)                    once, at the end of the stack

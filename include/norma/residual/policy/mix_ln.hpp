@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One placement in the first blocks of a stack, another in the rest; and Mix-LN (Li, Yin and Liu, "Mix-LN", arXiv
-// 2412.13795, section 3), where they are Post-LN and Pre-LN:
+// 2412.13795; the authors' code), where they are Post-LN and Pre-LN:
 //
 //   x' = LN(x + F(x))             in blocks 1 to floor(share L)
 //   x' = x + F(LN(x))             in the others

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// NormFormer (Shleifer, Weston and Ott, "NormFormer", arXiv 2110.09456, equations 1 to 4):
+// NormFormer (Shleifer, Weston and Ott, "NormFormer", arXiv 2110.09456):
 //
 //   u = x + LN(HeadScaleMHA(LN(x)))                       head i times gamma_i before the output projection
 //   y = rho * u + W_2 LN(act(W_1 LN(u)))                  rho: one factor per channel, if scale_skip

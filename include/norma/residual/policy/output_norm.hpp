@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Norms on the output of the sublayers alone (OLMo 2, "2 OLMo 2 Furious", arXiv 2501.00656, section 3, "reordered
-// norm"):
+// Norms on the output of the sublayers alone (OLMo 2, "2 OLMo 2 Furious", arXiv 2501.00656, "reordered norm";
+// the authors' code):
 //
 //   x' = x + LN(F(x))             for every sublayer F
 //   y  = LN(x)                    once, at the end of the stack

@@ -5,7 +5,7 @@
 //   y  = LN(x)                        once, at the end of the stack
 //
 // With 1 and 1 it is Pre-LN. A branch of 1 / sqrt(2 L), L the layers, keeps the stream's variance bounded at any depth
-// (Hayou et al., "Stable ResNet", arXiv 2010.12859, section 3, uniform scaling). Learned parameters: the norms',
+// (Hayou et al., "Stable ResNet", arXiv 2010.12859, uniform scaling). Learned parameters: the norms',
 // gamma = 1, beta = 0. The closing norm is required.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sub-LN (Wang et al., "Foundation Transformers" (Magneto), arXiv 2210.06423, sections 2.1 and 2.2):
+// Sub-LN (Wang et al., "Foundation Transformers" (Magneto), arXiv 2210.06423; the authors' code):
 //
 //   u = x + W_O LN(heads(LN(x)))
 //   y = u + W_2 LN(act(W_1 LN(u)))

@@ -3,11 +3,11 @@
 // the projections and before rotary positions, in self-attention and in cross-attention.
 //
 //   PerHeadQKNorm     q_h = LN(q_h), k_h = LN(k_h)          per head, parameters [head_dim], shared by the heads.
-//                     Dehghani et al. (ViT-22B), arXiv 2302.05442, section 2; Gemma 3 and Qwen 3, with RMSNorm
+//                     Dehghani et al. (ViT-22B), arXiv 2302.05442; Gemma 3 and Qwen 3, with RMSNorm
 //   WholeQKNorm       q = LN(q), k = LN(k)                  over all heads at once, parameters [heads x head_dim] and
-//                     [kv_heads x head_dim]. OLMo 2, arXiv 2501.00656, section 3, with RMSNorm
+//                     [kv_heads x head_dim]. OLMo 2, arXiv 2501.00656, with RMSNorm
 //   CosineQKNorm      softmax(g q_h k_h^T / (|q_h| |k_h|))  one learned g in place of 1 / sqrt(head_dim).
-//                     Henry et al., arXiv 2010.04245, section 3; at first g = log2(T^2 - T), T the length that 97.5 %
+//                     Henry et al., arXiv 2010.04245; at first g = log2(T^2 - T), T the length that 97.5 %
 //                     of the training sequences do not exceed
 //
 // ViT-22B, Qwen 3 and Henry et al. are given from general knowledge, OLMo 2 and Gemma 3 from their code.
