@@ -5,9 +5,10 @@
 //   y = rho * u + W_2 LN(act(W_1 LN(u)))                  rho: one factor per channel, if scale_skip
 //
 // and a norm once, at the end of the stack, which is required. Learned parameters: gamma_i = 1, one per head; rho = 1,
-// [width]; the norms', gamma = 1, beta = 0, that inside the feed-forward [hidden]. The authors' code leaves rho out of
-// models from 1.3 billion parameters on. Cross-attention is as in Pre-LN. The authors' released code scales heads after
-// the output projection; here they are scaled before it, as the paper says.
+// [width]; the norms', gamma = 1, beta = 0, that inside the feed-forward [hidden]. The authors advise rho up to
+// 355 million parameters; that it harms from 1.3 billion on is read in secondary texts. Cross-attention is as in
+// Pre-LN. The authors' released code scales heads after the output projection; here they are scaled before it, as the
+// paper says.
 #pragma once
 
 #include <norma/residual/either_table.hpp>
