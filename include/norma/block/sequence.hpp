@@ -177,7 +177,7 @@ class Sequence {
   /// The policy's hook after a step, on some parameters.
   void after_step(std::span<const ParameterInfo> parameters, T* weights) const {
     if constexpr (!std::is_same_v<AfterStep, None>)
-      for (const ParameterInfo& info : parameters) after_step_(info, info.at.in(weights));
+      for (const ParameterInfo& parameter : parameters) after_step_(parameter, parameter.at.in(weights));
   }
   /// On its own.
   void after_step(const Layout& layout, T* weights) const {

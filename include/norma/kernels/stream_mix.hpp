@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Mixing the N parts of a stream row by row, with coefficients that are the same for all rows (stride 0) or a row's
-// own:
+// Mixing the N parts of a stream (Parts in the code) row by row, with coefficients that are the same for all rows
+// (stride 0) or a row's own:
 //
 //   read:    y = sum_p m_p s_p                               m: [rows, N]
 //            dm_p = s_p . dy,  ds_p += m_p dy
@@ -23,26 +23,26 @@ double row_dot(const T* a, const T* b, Index n) noexcept {
   })[0];
 }
 
-template <class T, std::size_t N>
-void mix_read(const Executor& executor, MatrixView<const T> m, const std::array<MatrixView<const T>, N>& s,
+template <class T, std::size_t Parts>
+void mix_read(const Executor& executor, MatrixView<const T> m, const std::array<MatrixView<const T>, Parts>& s,
               MatrixView<T> y) noexcept {
   executor.split(y.rows, 1, [&](Index, Index begin, Index end) {
     for (Index r = begin; r < end; ++r)
       simd::for_each_pack<T>(y.columns, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
         auto sum = simd::zero<T>();
-        for (std::size_t p = 0; p < N; ++p)
+        for (std::size_t p = 0; p < Parts; ++p)
           sum = simd::fma(simd::broadcast(m.row(r)[p]), simd::load_up_to(s[p].row(r) + i, k), sum);
         simd::store_up_to(y.row(r) + i, sum, k);
       });
   });
 }
 /// ds: added to. dm: assigned.
-template <class T, std::size_t N>
-void mix_read_backward(const Executor& executor, MatrixView<const T> m, const std::array<MatrixView<const T>, N>& s,
-                       MatrixView<const T> dy, const std::array<MatrixView<T>, N>& ds, MatrixView<T> dm) noexcept {
+template <class T, std::size_t Parts>
+void mix_read_backward(const Executor& executor, MatrixView<const T> m, const std::array<MatrixView<const T>, Parts>& s,
+                       MatrixView<const T> dy, const std::array<MatrixView<T>, Parts>& ds, MatrixView<T> dm) noexcept {
   executor.split(dy.rows, 1, [&](Index, Index begin, Index end) {
     for (Index r = begin; r < end; ++r)
-      for (std::size_t p = 0; p < N; ++p) {
+      for (std::size_t p = 0; p < Parts; ++p) {
         dm.row(r)[p] = static_cast<T>(row_dot(s[p].row(r), dy.row(r), dy.columns));
         T* const d = ds[p].row(r);
         const auto factor = simd::broadcast(m.row(r)[p]);
@@ -54,44 +54,45 @@ void mix_read_backward(const Executor& executor, MatrixView<const T> m, const st
   });
 }
 
-template <class T, std::size_t N>
-void mix_write(const Executor& executor, MatrixView<const T> c, const std::array<MatrixView<const T>, N>& s,
-               MatrixView<const T> w, const std::array<MatrixView<T>, N>& to) noexcept {
+template <class T, std::size_t Parts>
+void mix_write(const Executor& executor, MatrixView<const T> c, const std::array<MatrixView<const T>, Parts>& s,
+               MatrixView<const T> w, const std::array<MatrixView<T>, Parts>& to) noexcept {
   executor.split(w.rows, 1, [&](Index, Index begin, Index end) {
     for (Index r = begin; r < end; ++r)
       simd::for_each_pack<T>(w.columns, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
-        for (std::size_t q = 0; q < N; ++q) {
-          auto sum = simd::broadcast(c.row(r)[q * (N + 1) + N]) * simd::load_up_to(w.row(r) + i, k);
-          for (std::size_t p = 0; p < N; ++p)
-            sum = simd::fma(simd::broadcast(c.row(r)[p * (N + 1) + q]), simd::load_up_to(s[p].row(r) + i, k), sum);
+        for (std::size_t q = 0; q < Parts; ++q) {
+          auto sum = simd::broadcast(c.row(r)[q * (Parts + 1) + Parts]) * simd::load_up_to(w.row(r) + i, k);
+          for (std::size_t p = 0; p < Parts; ++p)
+            sum = simd::fma(simd::broadcast(c.row(r)[p * (Parts + 1) + q]), simd::load_up_to(s[p].row(r) + i, k), sum);
           simd::store_up_to(to[q].row(r) + i, sum, k);
         }
       });
   });
 }
 /// ds: the gradient of what was written, becomes that of s. dw, dc: assigned.
-template <class T, std::size_t N>
-void mix_write_backward(const Executor& executor, MatrixView<const T> c, const std::array<MatrixView<const T>, N>& s,
-                        MatrixView<const T> w, const std::array<MatrixView<T>, N>& ds, MatrixView<T> dw,
-                        MatrixView<T> dc) noexcept {
+template <class T, std::size_t Parts>
+void mix_write_backward(const Executor& executor, MatrixView<const T> c,
+                        const std::array<MatrixView<const T>, Parts>& s, MatrixView<const T> w,
+                        const std::array<MatrixView<T>, Parts>& ds, MatrixView<T> dw, MatrixView<T> dc) noexcept {
   const Index n = w.columns;
   executor.split(w.rows, 1, [&](Index, Index begin, Index end) {
     for (Index r = begin; r < end; ++r) {
-      for (std::size_t q = 0; q < N; ++q) {
-        for (std::size_t p = 0; p < N; ++p)
-          dc.row(r)[p * (N + 1) + q] = static_cast<T>(row_dot<T>(s[p].row(r), ds[q].row(r), n));
-        dc.row(r)[q * (N + 1) + N] = static_cast<T>(row_dot<T>(w.row(r), ds[q].row(r), n));
+      for (std::size_t q = 0; q < Parts; ++q) {
+        for (std::size_t p = 0; p < Parts; ++p)
+          dc.row(r)[p * (Parts + 1) + q] = static_cast<T>(row_dot<T>(s[p].row(r), ds[q].row(r), n));
+        dc.row(r)[q * (Parts + 1) + Parts] = static_cast<T>(row_dot<T>(w.row(r), ds[q].row(r), n));
       }
       simd::for_each_pack<T>(n, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
-        simd::Pack<T> d[N], branch = simd::zero<T>();
-        for (std::size_t q = 0; q < N; ++q) {
+        simd::Pack<T> d[Parts], branch = simd::zero<T>();
+        for (std::size_t q = 0; q < Parts; ++q) {
           d[q] = simd::load_up_to(ds[q].row(r) + i, k);
-          branch = simd::fma(simd::broadcast(c.row(r)[q * (N + 1) + N]), d[q], branch);
+          branch = simd::fma(simd::broadcast(c.row(r)[q * (Parts + 1) + Parts]), d[q], branch);
         }
         simd::store_up_to(dw.row(r) + i, branch, k);
-        for (std::size_t p = 0; p < N; ++p) {
+        for (std::size_t p = 0; p < Parts; ++p) {
           auto sum = simd::zero<T>();
-          for (std::size_t q = 0; q < N; ++q) sum = simd::fma(simd::broadcast(c.row(r)[p * (N + 1) + q]), d[q], sum);
+          for (std::size_t q = 0; q < Parts; ++q)
+            sum = simd::fma(simd::broadcast(c.row(r)[p * (Parts + 1) + q]), d[q], sum);
           simd::store_up_to(ds[p].row(r) + i, sum, k);
         }
       });

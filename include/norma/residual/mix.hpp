@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A reader and a join that mix the N parts of a stream: hyper-connections. Their coefficients are parameters (static),
+// A reader and a join that mix the parts of a stream: hyper-connections. Their coefficients are parameters (static),
 // to which a token may add its own (dynamic).
 #pragma once
 
@@ -13,34 +13,35 @@
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
 /// Coefficients that no token changes. C: how many each part has.
-template <class T, int N, int C>
+template <class T, int Parts, int C>
 struct StaticMix {
   struct Tape {};
   void declare(Layout&, Index) {}
   Tape plan(Plan&, const Pass&) const { return {}; }
-  MatrixView<const T> measure(const T*, const T* base, const Stream<N, const T>& s, const Tape&) const {
-    return {base, s[0].rows, N * C, 0};
+  MatrixView<const T> measure(const T*, const T* base, const Stream<Parts, const T>& s, const Tape&) const {
+    return {base, s[0].rows, Parts * C, 0};
   }
-  MatrixView<const T> again(const T*, const T* base, const Stream<N, const T>& s, const Tape&) const {
-    return {base, s[0].rows, N * C, 0};
+  MatrixView<const T> again(const T*, const T* base, const Stream<Parts, const T>& s, const Tape&) const {
+    return {base, s[0].rows, Parts * C, 0};
   }
-  void backward(const T*, const Stream<N, const T>&, MatrixView<const T>, const Stream<N, T>&, T*, const Tape&) const {}
+  void backward(const T*, const Stream<Parts, const T>&, MatrixView<const T>, const Stream<Parts, T>&, T*,
+                const Tape&) const {}
 };
 
 /// base + scale tanh(W norm(s_p)), for every part p of every token. The coefficients of part p are those of the parts
 /// that it goes to (C > 1: w_r and the scale s_a), and its share of the branch (w_b and s_b); of the reader (C = 1),
 /// w_m and s_a. W is 0 at first and both scales are 0.01. The norm and s_a are the site's: reader and join share them.
-template <class Norm, int N, int C>
+template <class Norm, int Parts, int C>
 class DynamicMix {
  public:
   using T = typename Norm::Scalar;
   static constexpr bool kReader = C == 1;
   struct Tape {
-    MatrixView<T> tanhs;                 // [rows, N C]
+    MatrixView<T> tanhs;                 // [rows, Parts C]
     MatrixView<T> coefficients, normed;  // scratch
     MatrixView<T> d_normed;
     kernels::ColumnSums<T> matrix_sums, scale_sums;
-    std::array<typename Norm::Tape, N> norms;
+    std::array<typename Norm::Tape, Parts> norms;
     Executor executor;
   };
 
@@ -53,7 +54,7 @@ class DynamicMix {
       norm_.declare(layout, width);
     }
     s_a_ = layout.shared(Scope::site, "s_a", 1, 1, Kind::scale, constant(0.01));
-    w_ = layout.add(kReader ? "w_m" : "w_r", kReader ? 1 : N, width, Kind::scale, constant(0));
+    w_ = layout.add(kReader ? "w_m" : "w_r", kReader ? 1 : Parts, width, Kind::scale, constant(0));
     if constexpr (!kReader) {
       s_b_ = layout.shared(Scope::site, "s_b", 1, 1, Kind::scale, constant(0.01));
       w_b_ = layout.add("w_b", 1, width, Kind::scale, constant(0));
@@ -62,20 +63,20 @@ class DynamicMix {
   Tape plan(Plan& p, const Pass& pass) const {
     const Index rows = pass.shape.rows();
     Tape t{};
-    t.tanhs = p.keep<T>(rows, N * C);
-    t.coefficients = p.scratch<T>(rows, N * C);
+    t.tanhs = p.keep<T>(rows, Parts * C);
+    t.coefficients = p.scratch<T>(rows, Parts * C);
     if (active(norm_)) t.normed = p.scratch<T>(rows, width_);
     t.d_normed = p.gradient<T>(rows, width_);
     t.matrix_sums = kernels::ColumnSums<T>::plan(p, rows, C * width_);
-    t.scale_sums = kernels::ColumnSums<T>::plan(p, rows, N * C);
+    t.scale_sums = kernels::ColumnSums<T>::plan(p, rows, Parts * C);
     t.executor = p.executor();
     for (auto& norm : t.norms) norm = p.child(norm_, pass);
     return t;
   }
 
   /// The coefficients of every row, in scratch, and what backward needs of them.
-  MatrixView<const T> measure(const T* weights, const T* base, const Stream<N, const T>& s, const Tape& t) const {
-    for (std::size_t p = 0; p < N; ++p) {
+  MatrixView<const T> measure(const T* weights, const T* base, const Stream<Parts, const T>& s, const Tape& t) const {
+    for (std::size_t p = 0; p < Parts; ++p) {
       const MatrixView<const T> h = normed(weights, s[p], t, p);
       each_row(t, [&](Index r) {
         for (Index c = 0; c < C; ++c)
@@ -86,22 +87,23 @@ class DynamicMix {
     return again(weights, base, s, t);
   }
   /// The same from what was kept.
-  MatrixView<const T> again(const T* weights, const T* base, const Stream<N, const T>&, const Tape& t) const {
+  MatrixView<const T> again(const T* weights, const T* base, const Stream<Parts, const T>&, const Tape& t) const {
     each_row(t, [&](Index r) {
-      for (Index i = 0; i < N * C; ++i)
+      for (Index i = 0; i < Parts * C; ++i)
         t.coefficients.row(r)[i] = simd::fma(scale(weights, i % C), t.tanhs.row(r)[i], base[i]);
     });
     return t.coefficients;
   }
   /// d: gradient of the coefficients. Adds to ds.
-  void backward(const T* weights, const Stream<N, const T>& s, MatrixView<const T> d, const Stream<N, T>& ds,
+  void backward(const T* weights, const Stream<Parts, const T>& s, MatrixView<const T> d, const Stream<Parts, T>& ds,
                 T* gradients, const Tape& t) const {
     t.scale_sums.over_rows(t.executor, d.rows, [&](Index first, Index last, T* partial, double*) {
       for (Index r = first; r < last; ++r)
-        for (Index i = 0; i < N * C; ++i) partial[i] = simd::fma(d.row(r)[i], t.tanhs.row(r)[i], partial[i]);
+        for (Index i = 0; i < Parts * C; ++i) partial[i] = simd::fma(d.row(r)[i], t.tanhs.row(r)[i], partial[i]);
     });
-    for (Index i = 0; i < N * C; ++i) t.scale_sums.add_to((of_branch(i % C) ? s_b_ : s_a_).in(gradients).data, i, 1);
-    for (std::size_t p = 0; p < N; ++p) {
+    for (Index i = 0; i < Parts * C; ++i)
+      t.scale_sums.add_to((of_branch(i % C) ? s_b_ : s_a_).in(gradients).data, i, 1);
+    for (std::size_t p = 0; p < Parts; ++p) {
       const auto dz = [&](Index r, Index c) {
         const Index i = static_cast<Index>(p) * C + c;
         const T tanh = t.tanhs.row(r)[i];
@@ -152,13 +154,13 @@ class DynamicMix {
   Parameter s_a_{}, s_b_{}, w_{}, w_b_{};
 };
 
-/// A reader: u = A_m^T H, the parts of every token added with coefficients. At first it picks part site mod N.
-/// Parameters: a_m [N], and those of `Dynamic`.
-template <class T, int N, class Dynamic = StaticMix<T, N, 1>>
+/// A reader: u = A_m^T H, the parts of every token added with coefficients. At first it picks part site mod Parts.
+/// Parameters: a_m [Parts], and those of `Dynamic`.
+template <class T, int Parts, class Dynamic = StaticMix<T, Parts, 1>>
 class ReadMix {
  public:
   using Scalar = T;
-  static constexpr int parts = N;
+  static constexpr int parts = Parts;
   static constexpr bool needs_x = true;
   struct Tape {
     typename Dynamic::Tape dynamic;
@@ -167,30 +169,30 @@ class ReadMix {
     Executor executor;
   };
 
-  explicit ReadMix(int site, Dynamic dynamic = {}) : first_(site % N), dynamic_(std::move(dynamic)) {}
+  explicit ReadMix(int site, Dynamic dynamic = {}) : first_(site % Parts), dynamic_(std::move(dynamic)) {}
 
   void declare(Layout& layout, Index width) {
-    a_ = layout.add("a_m", 1, N, Kind::scale, [k = first_](Index, Index c) { return c == k ? 1.0 : 0.0; });
+    a_ = layout.add("a_m", 1, Parts, Kind::scale, [k = first_](Index, Index c) { return c == k ? 1.0 : 0.0; });
     dynamic_.declare(layout, width);
   }
   Tape plan(Plan& p, const Pass& pass) const {
     const Index rows = pass.shape.rows();
     Tape t{};
-    t.d_coefficients = p.gradient<T>(rows, N);
-    t.sums = kernels::ColumnSums<T>::plan(p, rows, N);
+    t.d_coefficients = p.gradient<T>(rows, Parts);
+    t.sums = kernels::ColumnSums<T>::plan(p, rows, Parts);
     t.executor = p.executor();
     t.dynamic = p.child(dynamic_, pass);
     return t;
   }
-  void forward(const T* weights, const Stream<N, const T>& s, MatrixView<T> y, const Tape& t) const {
+  void forward(const T* weights, const Stream<Parts, const T>& s, MatrixView<T> y, const Tape& t) const {
     kernels::mix_read(t.executor, dynamic_.measure(weights, a_.in(weights).data, s, t.dynamic), s, y);
   }
-  void backward(const T* weights, const Stream<N, const T>& s, MatrixView<const T> dy, const Stream<N, T>& ds,
+  void backward(const T* weights, const Stream<Parts, const T>& s, MatrixView<const T> dy, const Stream<Parts, T>& ds,
                 T* gradients, const Tape& t) const {
     const MatrixView<const T> m = dynamic_.again(weights, a_.in(weights).data, s, t.dynamic);
     kernels::mix_read_backward(t.executor, m, s, dy, ds, t.d_coefficients);
     kernels::column_sums<T>(t.executor, t.d_coefficients, t.sums);
-    t.sums.add_to(a_.in(gradients).data, 0, N);
+    t.sums.add_to(a_.in(gradients).data, 0, Parts);
     dynamic_.backward(weights, s, t.d_coefficients, ds, gradients, t.dynamic);
   }
 
@@ -200,14 +202,14 @@ class ReadMix {
   Parameter a_{};
 };
 
-/// A join: H' = A_r^T H + B w. At first A_r is the identity and B is one. Parameters: a_r [N, N], b [N], and those of
-/// `Dynamic`.
-template <class T, int N, class Dynamic = StaticMix<T, N, N + 1>>
+/// A join: H' = A_r^T H + B w. At first A_r is the identity and B is one. Parameters: a_r [Parts, Parts], b [Parts],
+/// and those of `Dynamic`.
+template <class T, int Parts, class Dynamic = StaticMix<T, Parts, Parts + 1>>
 class WriteMix : public PlannedJoin {
  public:
   static constexpr bool needs_skip = true, needs_branch = true;
   static constexpr bool writes(int) { return true; }
-  static constexpr Index kCoefficients = N * (N + 1);
+  static constexpr Index kCoefficients = Parts * (Parts + 1);
   struct Tape {
     typename Dynamic::Tape dynamic;
     MatrixView<T> base, d_coefficients;
@@ -218,8 +220,8 @@ class WriteMix : public PlannedJoin {
   explicit WriteMix(Dynamic dynamic = {}) : dynamic_(std::move(dynamic)) {}
 
   void declare(Layout& layout, Index width) {
-    a_ = layout.add("a_r", N, N, Kind::scale, [](Index r, Index c) { return r == c ? 1.0 : 0.0; });
-    b_ = layout.add("b", 1, N, Kind::scale, constant(1));
+    a_ = layout.add("a_r", Parts, Parts, Kind::scale, [](Index r, Index c) { return r == c ? 1.0 : 0.0; });
+    b_ = layout.add("b", 1, Parts, Kind::scale, constant(1));
     dynamic_.declare(layout, width);
   }
   Tape plan(Plan& p, const Pass& pass) const {
@@ -232,18 +234,18 @@ class WriteMix : public PlannedJoin {
     t.dynamic = p.child(dynamic_, pass);
     return t;
   }
-  void forward(const T* weights, const Stream<N, const T>& s, MatrixView<const T> w, const Stream<N, T>& to,
+  void forward(const T* weights, const Stream<Parts, const T>& s, MatrixView<const T> w, const Stream<Parts, T>& to,
                const Tape& t) const {
     kernels::mix_write(t.executor, dynamic_.measure(weights, base(weights, t), s, t.dynamic), s, w, to);
   }
-  void backward(const T* weights, const Stream<N, const T>& s, MatrixView<const T> w, const Stream<N, T>& ds,
+  void backward(const T* weights, const Stream<Parts, const T>& s, MatrixView<const T> w, const Stream<Parts, T>& ds,
                 MatrixView<T> dw, T* gradients, const Tape& t) const {
     const MatrixView<const T> c = dynamic_.again(weights, base(weights, t), s, t.dynamic);
     kernels::mix_write_backward(t.executor, c, s, w, ds, dw, t.d_coefficients);
     kernels::column_sums<T>(t.executor, t.d_coefficients, t.sums);
-    for (Index p = 0; p < N; ++p) {
-      t.sums.add_to(a_.in(gradients).row(p), p * (N + 1), N);
-      t.sums.add_to(b_.in(gradients).data + p, p * (N + 1) + N, 1);
+    for (Index p = 0; p < Parts; ++p) {
+      t.sums.add_to(a_.in(gradients).row(p), p * (Parts + 1), Parts);
+      t.sums.add_to(b_.in(gradients).data + p, p * (Parts + 1) + Parts, 1);
     }
     dynamic_.backward(weights, s, t.d_coefficients, ds, gradients, t.dynamic);
   }
@@ -251,9 +253,9 @@ class WriteMix : public PlannedJoin {
  private:
   /// Both parameters in the order of the kernels: row p of A_r, then b_p.
   const T* base(const T* weights, const Tape& t) const {
-    for (Index p = 0; p < N; ++p) {
-      std::copy_n(a_.in(weights).row(p), N, t.base.data + p * (N + 1));
-      t.base.data[p * (N + 1) + N] = b_.in(weights).data[p];
+    for (Index p = 0; p < Parts; ++p) {
+      std::copy_n(a_.in(weights).row(p), Parts, t.base.data + p * (Parts + 1));
+      t.base.data[p * (Parts + 1) + Parts] = b_.in(weights).data[p];
     }
     return t.base.data;
   }

@@ -11,22 +11,22 @@
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
 /// Part i becomes part i + factors[i] * w.
-template <int N>
+template <int Parts>
 struct AddToParts {
   static constexpr bool needs_skip = false, needs_branch = false;
   static constexpr bool writes(int) { return true; }
-  std::array<double, N> factors;
+  std::array<double, Parts> factors;
 
   void declare(Layout&, Index) {}
   template <class T>
-  void forward(const T*, const Stream<N, const T>& s, MatrixView<const T> w, const Stream<N, T>& to) const {
-    for (std::size_t i = 0; i < N; ++i) kernels::scale_add(w, static_cast<T>(factors[i]), s[i], to[i]);
+  void forward(const T*, const Stream<Parts, const T>& s, MatrixView<const T> w, const Stream<Parts, T>& to) const {
+    for (std::size_t i = 0; i < Parts; ++i) kernels::scale_add(w, static_cast<T>(factors[i]), s[i], to[i]);
   }
   template <class T>
-  void backward(const T*, const Stream<N, const T>&, MatrixView<const T>, const Stream<N, T>& ds, MatrixView<T> dw,
-                T*) const {
+  void backward(const T*, const Stream<Parts, const T>&, MatrixView<const T>, const Stream<Parts, T>& ds,
+                MatrixView<T> dw, T*) const {
     kernels::scale(ds[0], static_cast<T>(factors[0]), dw);
-    for (std::size_t i = 1; i < N; ++i) kernels::scale_add(ds[i], static_cast<T>(factors[i]), dw, dw);
+    for (std::size_t i = 1; i < Parts; ++i) kernels::scale_add(ds[i], static_cast<T>(factors[i]), dw, dw);
   }
 };
 
@@ -75,20 +75,20 @@ struct SumOf : detail::CommonScalar<A, B> {
 };
 
 /// A reader: the sum of all parts.
-template <int N>
+template <int Parts>
 struct SumParts {
-  static constexpr int parts = N;
+  static constexpr int parts = Parts;
   static constexpr bool needs_x = false;
   struct Tape {};
   void declare(Layout&, Index) {}
   Tape plan(Plan&, const Pass&) const { return {}; }
   template <class T>
-  void forward(const T*, const Stream<N, const T>& s, MatrixView<T> y, const Tape&) const {
+  void forward(const T*, const Stream<Parts, const T>& s, MatrixView<T> y, const Tape&) const {
     kernels::copy(s[0], y);
-    for (std::size_t i = 1; i < N; ++i) kernels::add(y, s[i], y);
+    for (std::size_t i = 1; i < Parts; ++i) kernels::add(y, s[i], y);
   }
   template <class T>
-  void backward(const T*, const Stream<N, const T>&, MatrixView<const T> dy, const Stream<N, T>& ds, T*,
+  void backward(const T*, const Stream<Parts, const T>&, MatrixView<const T> dy, const Stream<Parts, T>& ds, T*,
                 const Tape&) const {
     for (const auto& part : ds) kernels::add(part, dy, part);
   }

@@ -16,19 +16,19 @@
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
-template <int N = 4>
+template <int Parts = 4>
 struct DynamicHyperConnections {
   double output_gain = 1;  ///< as in HyperConnections
 
   auto slots(auto at) const {
     using Norm = decltype(at.norm);
     using T = typename Norm::Scalar;
-    using ToReader = DynamicMix<Norm, N, 1>;
-    using ToJoin = DynamicMix<Norm, N, N + 1>;
-    return place<N>()
-        .pre(then(ReadMix<T, N, ToReader>(at.site, ToReader(at.norm)), at.norm))
-        .join(WriteMix<T, N, ToJoin>(ToJoin(at.norm)))
-        .close(then(SumParts<N>{}, at.norm))
+    using ToReader = DynamicMix<Norm, Parts, 1>;
+    using ToJoin = DynamicMix<Norm, Parts, Parts + 1>;
+    return place<Parts>()
+        .pre(then(ReadMix<T, Parts, ToReader>(at.site, ToReader(at.norm)), at.norm))
+        .join(WriteMix<T, Parts, ToJoin>(ToJoin(at.norm)))
+        .close(then(SumParts<Parts>{}, at.norm))
         .gain(output_gain, kResidualOutput);
   }
 };

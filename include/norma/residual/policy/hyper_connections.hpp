@@ -19,16 +19,16 @@
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
-template <int N = 4>
+template <int Parts = 4>
 struct HyperConnections {
   double output_gain = 1;
 
   auto slots(auto at) const {
     using T = typename decltype(at)::Scalar;
-    return place<N>()
-        .pre(then(ReadMix<T, N>(at.site), at.norm))
-        .join(WriteMix<T, N>())
-        .close(then(SumParts<N>{}, at.norm))
+    return place<Parts>()
+        .pre(then(ReadMix<T, Parts>(at.site), at.norm))
+        .join(WriteMix<T, Parts>())
+        .close(then(SumParts<Parts>{}, at.norm))
         .gain(output_gain, kResidualOutput);
   }
 };

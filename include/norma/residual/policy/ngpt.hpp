@@ -79,9 +79,9 @@ struct Lerp : PlannedJoin {
 /// to it.
 struct UnitMatrices {
   template <class T>
-  void operator()(const ParameterInfo& info, MatrixView<T> w) const {
-    if (contains(Kind::norm | Kind::bias | Kind::scale, info.kind)) return;
-    const bool columns = contains(kResidualOutput, info.kind);
+  void operator()(const ParameterInfo& parameter, MatrixView<T> w) const {
+    if (contains(Kind::norm | Kind::bias | Kind::scale, parameter.kind)) return;
+    const bool columns = contains(kResidualOutput, parameter.kind);
     const Index vectors = columns ? w.columns : w.rows, length = columns ? w.rows : w.columns;
     for (Index v = 0; v < vectors; ++v) {
       const auto element = [&](Index i) -> T& { return columns ? w.row(i)[v] : w.row(v)[i]; };
