@@ -53,7 +53,7 @@ class DecoderBlock
 ///
 ///   ParallelBlock<PreLN>                  y = x + A(n) + F(n), n = LN(x): GPT-J
 ///   ParallelBlock<PreLNPerBranch>         y = x + A(LN1 x) + F(LN2 x): GPT-NeoX (Black et al., arXiv 2204.06745)
-///   ParallelBlock<PreLN, float, LayerNorm, Attention, SwiGLU>    PaLM (Chowdhery et al., arXiv 2204.02311, section 2),
+///   ParallelBlock<PreLN, float, LayerNorm, Attention, SwiGLU>    PaLM (Chowdhery et al., arXiv 2204.02311),
 ///                                         with {.kv_heads = 1, .attention_bias = false, .feed_forward_bias = false}
 template <class PolicyType, class T = float, template <class> class NormType = LayerNorm,
           template <class, class> class AttentionType = Attention, template <class, class> class FeedForwardType = GELU>

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Admin (Liu et al., "Understanding the Difficulty of Training Transformers", arXiv 2004.08249, section 4.1):
+// Admin (Liu et al., "Understanding the Difficulty of Training Transformers", arXiv 2004.08249):
 //
 //   x' = LN(omega x + F(x))       for every sublayer F, omega a diagonal matrix
 //
 //   omega_1 = 1,  omega_i = sqrt(Var[omega_(i-1) x_(i-1)] + Var[F_(i-1)(x_(i-1))])       as in the authors' code
 //
 // i runs over all sublayers of a stack; the variances are over tokens and channels, in one pass that measures, made
-// before training: network.calibrate(weights, ...). (The paper's omega_i^2 is the sum of all earlier Var[F]; with
-// normed inputs the two agree but for the omega_1 x_1 that starts the code's sum.) Learned parameters: the norms', and
-// omega, [width] per sublayer, 1 until it is measured. Without the measurement this is Post-LN. No closing norm.
+// before training: network.calibrate(weights, ...). Learned parameters: the norms', and omega, [width] per sublayer, 1
+// until it is measured: without the measurement this is Post-LN. No closing norm.
 #pragma once
 
 #include <norma/residual/gate.hpp>

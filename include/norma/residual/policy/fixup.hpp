@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Fixup (Zhang, Dauphin and Ma, "Fixup Initialization: Residual Learning Without Normalization", arXiv 1901.09321,
-// section 3), rules 1 to 3, for branches of m = 2 matrices:
+// its three rules), for branches of m = 2 matrices:
 //
 //   x' = x + s (W_2 f(W_1 (x + b1) + b2) + ...) + b4              for every sublayer
 //
@@ -8,9 +8,10 @@
 // attention has b1 before query, key and value and b2 before the output; the feed-forward b1 before its first matrices,
 // b2 before the activation and b3 before the last. The first matrix of a branch (value; up and gate) has gain
 // L^(-1 / (2 m - 2)) = L^(-1/2), L the number of branches; the last (attention output; down) and a language model's
-// head are zero. Exponents are those of the paper's rule 2; copies of it elsewhere lost the sign. That query and key
-// keep their gain, being inside the softmax, and that L counts both stacks of an encoder-decoder, is this library's
-// reading. Learned parameters: the scalars, 0 and 1 at first. No norms, and no closing norm. Branches start at zero.
+// head are zero. The rules are given from general knowledge of the paper; the exponent's sign, which copies of it lost,
+// from a secondary text. That query and key keep their gain, being inside the softmax, and that L counts both stacks of
+// an encoder-decoder, is this library's reading. Learned parameters: the scalars, 0 and 1 at first. No norms, and no
+// closing norm. Branches start at zero.
 #pragma once
 
 #include <norma/residual/combine.hpp>

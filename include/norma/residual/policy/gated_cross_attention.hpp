@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Gated cross-attention (Alayrac et al., "Flamingo: a Visual Language Model for Few-Shot Learning", arXiv 2204.14198,
-// figure 4), blocks that are put between those of a model that is trained already:
+// Gated cross-attention (Alayrac et al., "Flamingo: a Visual Language Model for Few-Shot Learning", arXiv 2204.14198),
+// blocks that are put between those of a model that is trained already:
 //
 //   y = x + tanh(a) XA(LN(x), memory)
 //   z = y + tanh(b) FFN(LN(y))
 //
 // Learned parameters: the norms', and one gate per sublayer, 0 at first: a new block is the identity, and on the first
-// step its gates alone have a gradient. That each branch is Pre-LN rests on the figure's pseudo-code as it is commonly
-// reproduced. The closing norm is the model's: where these blocks stand alone in a stack, it is required, as of Pre-LN.
+// step its gates alone have a gradient. The equations are given from general knowledge of the paper. The closing norm
+// is the model's: where these blocks stand alone in a stack, it is required, as of Pre-LN.
 //
 //   CrossAttentionBlock<GatedCrossAttention> reader(dims);          before a block of the model:
 //   reader.forward(reader_weights, x, y, reader_workspace, {.memory = image});

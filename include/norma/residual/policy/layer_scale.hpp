@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// LayerScale (Touvron et al., "Going deeper with Image Transformers", arXiv 2103.17239, section 2):
+// LayerScale (Touvron et al., "Going deeper with Image Transformers", arXiv 2103.17239; the authors' code):
 //
 //   x' = x + diag(lambda) F(LN(x))        for every sublayer F
 //   y  = LN(x)                            once, at the end of the stack

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 // nGPT (Loshchilov et al., "nGPT: Normalized Transformer with Representation Learning on the Hypersphere", arXiv
-// 2410.01131, section 2, equations 10 and 11, and the authors' code). Norm(x) = x / |x|, per row:
+// 2410.01131; the authors' code). Norm(x) = x / |x|, per row:
 //
 //   h' = Norm(h + |a| (Norm(F(h)) - h))           for every sublayer F; a: [width]
 //   q  = s_qk Norm(q),  k = s_qk Norm(k)          per head, after rotary positions; softmax scale sqrt(head_dim)
 //   feed-forward:  s_u act(s_v sqrt(width) x)     s_u, s_v: [hidden]; x the activation's argument, s_u on the product
 //   logits:        s_z (h W^T)                    of a language model
 //
-// Gated, s_u times the product is s_u times its linear factor, as the paper has it; the code has one more sqrt(width)
-// there, which the norm of the branch takes back. Each scale is stored small and read times a constant, so that an
-// optimiser moves it at the pace of the matrices: stored 1 / sqrt(width) at first and read as 0.05 (a) or 1 (s_qk,
-// s_z); s_u and s_v are stored as 1. With fewer key heads than heads, queries and keys have scales of their own (s_q,
-// s_k): the paper has as many of both.
+// Gated, s_u times the product is s_u times its linear factor; the code has one more sqrt(width) there, which, without
+// biases, the norm of the branch takes back. Each scale is stored small and read times a constant, so that an optimiser
+// moves it at the pace of the matrices: stored 1 / sqrt(width) at first and read as 0.05 (a) or 1 (s_qk, s_z); s_u and
+// s_v are stored as 1. With fewer key heads than heads, which the authors do not have, queries and keys have scales of
+// their own (s_q, s_k).
 //
 // All matrices have unit length along the width of the stream, when they are drawn and after every step:
-// network.after_step(weights). The paper has no biases (Dimensions::attention_bias and feed_forward_bias), no weight
+// network.after_step(weights). The authors have no biases (Dimensions::attention_bias and feed_forward_bias), no weight
 // decay and no warm-up, and SwiGLU. The stream enters with rows of unit length, as an embedding's are. No closing norm.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pre-LN whose parallel blocks have a norm for each sublayer (Black et al., "GPT-NeoX-20B", arXiv 2204.06745, section
-// 2.1), in place of one that they share (GPT-J):
+// Pre-LN whose parallel blocks have a norm for each sublayer (Black et al., "GPT-NeoX-20B", arXiv 2204.06745, from
+// general knowledge), in place of one that they share (GPT-J):
 //
 //   x' = x + A(LN1(x)) + F(LN2(x))        in a ParallelBlock
 //   x' = x + F(LN(x))                     for every sublayer F of any other block: Pre-LN

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ReZero (Bachlechner et al., "ReZero is All You Need", arXiv 2003.04887, equation 1; one gate for both sublayers of a
-// Transformer layer as in section 5):
+// ReZero (Bachlechner et al., "ReZero is All You Need", arXiv 2003.04887; one gate for all sublayers of a block, as in
+// the authors' code):
 //
 //   x' = x + a F(x)               for every sublayer F
 //

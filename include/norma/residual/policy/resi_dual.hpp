@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// ResiDual (Xie et al., "ResiDual: Transformer with Dual Residual Connections", arXiv 2304.14802, section 3.1):
+// ResiDual (Xie et al., "ResiDual: Transformer with Dual Residual Connections", arXiv 2304.14802; the
+// authors' code):
 //
 //   g  = F(x)                     for every sublayer F
 //   x' = LN(x + g)                the Post-LN chain, part 0
 //   r' = r + g                    the dual chain, part 1; r starts as x does
 //   y  = alpha x + LN(r)          once, at the end of the stack
 //
-// Learned parameters: the norms'. The paper adds x and LN(r); alpha, and a factor on r that a norm takes back and that
-// is there for half precision alone, are the authors' code's: alpha is 1 there, too, and that factor is left out. The
-// code's eps is 1e-7. The closing norm is required, on the dual chain.
+// Learned parameters: the norms'. alpha is 1 unless set. The code also scales r, and what is added to it, by a factor
+// for half precision, which the norm takes back: left out. Its eps is 1e-7. The closing norm is required, on the dual
+// chain.
 #pragma once
 
 #include <norma/residual/streams.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// T-Fixup (Huang et al., "Improving Transformer Optimization Through Better Initialization", ICML 2020, section 3, and
-// the authors' code):
+// T-Fixup (Huang et al., "Improving Transformer Optimization Through Better Initialization", ICML 2020; the authors'
+// code):
 //
 //   x' = x + F(x)                 for every sublayer F
 //
