@@ -3,6 +3,8 @@
 // the gains of embedding and head.
 #include <gtest/gtest.h>
 
+#include <norma/testing/gradient_check.hpp>
+
 #include "placement_transcription.hpp"
 
 namespace {
@@ -53,6 +55,25 @@ TEST(AfterStep, NGPTKeepsMatricesAtUnitLength) {
   const auto row = moved["head.weight"].row(3);
   const auto old = before["head.weight"].row(3);
   EXPECT_NEAR(row.dot(old), old.norm(), 1e-12);
+}
+TEST(Logits, AModuleOnThemHasGradients) {
+  const LanguageModel<Block<norma::NGPT, double>> model(kDims, 1, {.size = 7});
+  EXPECT_EQ(model.layout().find("s_z").at.columns, 7);
+  auto weights = perturbed(model);
+  const std::vector<std::int32_t> ids{0, 1, 2, 3, 4, 5, 6, 5, 4, 3}, targets{1, 2, 3, 4, 5, 6, 0, 1, 2, 3};
+  auto workspace = model.workspace(kShape);
+  auto gradients = model.gradients();
+  const auto loss = [&] { return model.forward(weights, {ids.data(), kShape}, {targets.data(), kShape}, workspace); };
+  loss();
+  model.backward(weights, gradients, workspace);
+  for (const char* name : {"s_z", "head.weight", "embedding.weight"}) {
+    auto values = weights[name], d = gradients[name];
+    const auto report =
+        norma::testing::check_tensor_gradient(name, {values.data(), static_cast<std::size_t>(values.size())},
+                                              {d.data(), static_cast<std::size_t>(d.size())}, loss, {});
+    EXPECT_LT(report.difference, 1e-6 * report.largest) << name;
+    EXPECT_GT(report.largest, 0) << name;
+  }
 }
 TEST(AfterStep, ActsOnItsOwnSideAlone) {
   using Model = norma::EncoderDecoder<Block<norma::NGPT, double>, norma::DecoderBlock<norma::PreLN, double>>;
