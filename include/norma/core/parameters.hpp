@@ -33,6 +33,7 @@ enum class Kind : unsigned {
   head = 1u << 9,   ///< to the vocabulary
   scale = 1u << 10  ///< gates, residual scales, mixing matrices
 };
+inline constexpr std::size_t kKinds = 11;
 constexpr Kind operator|(Kind a, Kind b) { return Kind(unsigned(a) | unsigned(b)); }
 constexpr bool contains(Kind set, Kind k) { return (unsigned(set) & unsigned(k)) != 0; }
 /// Both matrices of the feed-forward, and its gate.
@@ -60,7 +61,7 @@ class Gain {
   }
 
  private:
-  std::array<double, 11> factors_{};  // a kind's bit is its place
+  std::array<double, kKinds> factors_{};  // a kind's bit is its place
 };
 
 /// How far a parameter is shared.

@@ -94,7 +94,7 @@ class Sum : public Product {
  public:
   using Scalar = typename First::Scalar;
   using T = Scalar;
-  using takes = Takes<slot::branch>;
+  using takes = Takes<slot::branch>;  // which the block makes the module of a Chain around each
   static constexpr bool needs_x = (First::needs_x || ... || Rest::needs_x);
   static constexpr std::size_t kTerms = 1 + sizeof...(Rest);
   struct Tape {
