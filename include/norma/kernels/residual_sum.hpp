@@ -21,8 +21,8 @@ void residual_sum_forward(const Sum& sum, MatrixView<S> s, const Executor& execu
   });
 }
 
-/// ds, the gradient of s, becomes dx; dw is assigned and lies apart from x and ds. da, dg: added, [width], or one value
-/// for a factor that is a number; null: not wanted, and then x or w is not read. `sums` is scratch of width columns for
+/// ds, the gradient of s, becomes dx; dw is assigned and lies apart from ds, x and w. da, dg: added, [width], or one
+/// value for a factor that is a number; null: not wanted, and then dw may be w. `sums` is scratch of width columns for
 /// each of the two that is wanted.
 template <class S, class P>
 void residual_sum_backward(const ChannelSum<S, P>& sum, MatrixView<S> ds, MatrixView<S> dw, P* da, P* dg,
