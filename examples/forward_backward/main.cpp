@@ -14,8 +14,11 @@
 namespace {
 
 int run(int argc, char** argv) {
-  std::vector<std::string> names;
-  for (const auto& placement : kPlacements) names.push_back(placement.name);
+  Names names{{"PostLN", "PreLN", "DeepNorm"}, {}, {}};
+  for (const auto& placement : placements()) {
+    names.all.push_back(placement.name);
+    if (placement.measure != nullptr) names.here.push_back(placement.name);
+  }
   const Options options = parse_options(argc, argv, names);
   if (options.help) {
     std::fputs(help_text(names).c_str(), stdout);
@@ -26,7 +29,7 @@ int run(int argc, char** argv) {
   Progress progress;
   std::vector<Row> rows;
   for (const auto& name : options.placements)
-    for (const auto& placement : kPlacements)
+    for (const auto& placement : placements())
       if (name == placement.name) rows.push_back(placement.measure(placement.name, options, text, progress));
   progress.clear();
   if (!options.csv.empty()) write_csv(options.csv, options, rows);

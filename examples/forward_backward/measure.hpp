@@ -46,8 +46,18 @@ struct Input {
   double forward(const Model& model, const norma::Parameters<T>& weights, norma::Workspace& workspace) const {
     const norma::Tokens wanted{targets.data(), shape};
     if (x.empty()) return model.forward(weights, {ids.data(), shape}, wanted, workspace);
-    const norma::TensorView<const T> stream{shape, {x.data(), shape.rows(), static_cast<norma::Index>(x.size()) / shape.rows()}};
-    return model.forward_embedded(weights, stream, wanted, workspace);
+    return model.forward_embedded(weights, stream(), wanted, workspace);
+  }
+  /// What a placement that measures (Admin) does before training.
+  template <class Model>
+  void calibrate(const Model& model, norma::Parameters<T>& weights, norma::Workspace& workspace) const {
+    if (x.empty()) model.calibrate(weights, {ids.data(), shape}, workspace);
+    else model.calibrate_embedded(weights, stream(), workspace);
+  }
+
+ private:
+  norma::TensorView<const T> stream() const {
+    return {shape, {x.data(), shape.rows(), static_cast<norma::Index>(x.size()) / shape.rows()}};
   }
 };
 
@@ -74,8 +84,9 @@ void measure_pass(const Options& o, const std::string& text, Progress& progress,
   row.uniform_loss = std::log(static_cast<double>(classes_of(o)));
   std::vector<double> microseconds;
   for (long seed = 0; seed < o.seeds; ++seed) {
-    const auto weights = model.initialize(norma::Rng(static_cast<std::uint64_t>(seed)), scheme_of(o));
+    auto weights = model.initialize(norma::Rng(static_cast<std::uint64_t>(seed)), scheme_of(o));
     const Input<T> input(o, text, o.batch, o.tokens, classes_of(o), seed);
+    input.calibrate(model, weights, workspace);
     gradients.set_zero();
     row.loss += input.forward(model, weights, workspace) / static_cast<double>(o.seeds);
     for (std::size_t i = 0; i < 3; ++i) {
@@ -118,6 +129,7 @@ void measure_gradient_error(const Options& o, const std::string& text, Progress&
   const norma::Shape shape{1, std::min<long>(16, o.tokens)};
   auto workspace = model.workspace(shape);
   const Input<double> input(o, text, shape.batch, shape.tokens, classes_of(o), 0);
+  input.calibrate(model, weights, workspace);
   const auto loss = [&] { return input.forward(model, weights, workspace); };
   loss();
   model.backward(weights, gradients, workspace);

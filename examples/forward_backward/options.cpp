@@ -27,14 +27,36 @@ std::string join(const std::vector<std::string>& words) {
   return text;
 }
 
-std::vector<std::string> parse_placements(const std::string& text, const std::vector<std::string>& known) {
-  if (text == "all") return known;
+/// Lines of words, none longer than 100 unless a word is.
+std::string wrapped(const std::vector<std::string>& words) {
+  std::string text, line = " ";
+  for (const auto& w : words) {
+    if (line.size() + w.size() > 98) {
+      text += line + "\n";
+      line = " ";
+    }
+    line += " " + w;
+  }
+  return text + line + "\n";
+}
+
+bool contains(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::vector<std::string> parse_placements(const std::string& text, const Names& names) {
+  const auto not_here = [&](const std::string& name) {
+    throw UsageError("--placement " + name + ": this program holds " + join(names.here) +
+                     "; the target all_placements builds forward_backward_all, which holds every one.");
+  };
+  if (text == "all" && names.here.size() < names.all.size()) not_here(text);
+  if (text == "all") return names.all;
   std::vector<std::string> chosen;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find(',', at), text.size());
     const std::string name = text.substr(at, end - at);
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      throw UsageError("--placement knows " + join(known) + " and all, not \"" + name + "\".");
+    if (!contains(names.all, name)) throw UsageError("--placement knows " + join(names.all) + " and all, not \"" + name + "\".");
+    if (!contains(names.here, name)) not_here(name);
     chosen.push_back(name);
     at = end + 1;
   }
@@ -43,10 +65,10 @@ std::vector<std::string> parse_placements(const std::string& text, const std::ve
 
 }  // namespace
 
-Options parse_options(int argc, char** argv, const std::vector<std::string>& known_placements) {
+Options parse_options(int argc, char** argv, const Names& names) {
   Options o;
   o.file = NORMA_EXAMPLE_DATA_DIR "/coriolanus.txt";
-  o.placements = known_placements;
+  o.placements = names.usual;
   // The defaults of width, tokens, batch and precision depend on the input.
   std::optional<long> width, tokens, batch;
   std::optional<Precision> precision;
@@ -83,7 +105,7 @@ Options parse_options(int argc, char** argv, const std::vector<std::string>& kno
       if (value != "f32" && value != "f64") throw UsageError("--dtype is f32 or f64, not \"" + value + "\".");
       precision = value == "f32" ? Precision::f32 : Precision::f64;
     } else if (name == "--placement") {
-      o.placements = parse_placements(value, known_placements);
+      o.placements = parse_placements(value, names);
     } else {
       o.csv = value;
     }
@@ -98,15 +120,19 @@ Options parse_options(int argc, char** argv, const std::vector<std::string>& kno
   return o;
 }
 
-std::string help_text(const std::vector<std::string>& known_placements) {
+static const char* const kSmallProgram =
+    "                      This program holds these alone, for each takes 15 seconds or more to build; the\n"
+    "                      target all_placements builds forward_backward_all, the same with every one:\n"
+    "                        cmake --build build/release --target all_placements\n";
+
+std::string help_text(const Names& names) {
   return "Runs a causal stack forward and backward under each norm placement, and shows what it does at init.\n"
          "\n"
          "  --input text|noise  bytes of a text against the next byte (default), or Gaussian inputs against\n"
          "                      uniform labels of 128 classes: the setting in which placements are compared\n"
          "  --file PATH         the text (default: the play that comes with the example)\n"
-         "  --placement NAMES   all (default), or some of: " +
-         join(known_placements) +
-         "\n"
+         "  --placement NAMES   some of them by name, or all (default: " +
+         join(names.usual) + ")\n" + (names.here.size() < names.all.size() ? kSmallProgram : "") +
          "  --layers N          blocks (default 12)\n"
          "  --width N           of the stream (default 128; noise 64); the feed-forward is 4 times as wide\n"
          "  --heads N           of attention (default 4)\n"
@@ -120,5 +146,8 @@ std::string help_text(const std::vector<std::string>& known_placements) {
          "of the classes; RMS of the stream after, and norm of the gradient of the feed-forward's output matrix in,\n"
          "the first, middle and last block; time of forward and backward per token; and the worst disagreement of\n"
          "sampled gradients with central differences, in a double copy of the weights with GELU on 16 tokens\n"
-         "(per tensor: largest difference over the largest gradient).\n";
+         "(per tensor: largest difference over the largest gradient).\n"
+         "\n"
+         "Placements:\n" +
+         wrapped(names.all);
 }

@@ -24,6 +24,11 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Names of placements: of the default table, in this program, and in the library.
+struct Names {
+  std::vector<std::string> usual, here, all;
+};
+
 /// \throws UsageError
-Options parse_options(int argc, char** argv, const std::vector<std::string>& known_placements);
-std::string help_text(const std::vector<std::string>& known_placements);
+Options parse_options(int argc, char** argv, const Names& names);
+std::string help_text(const Names& names);

@@ -7,6 +7,8 @@
 #include <norma/block/language_model.hpp>
 #include <norma/block/stack.hpp>
 #include <norma/block/standalone.hpp>
+#include <norma/norm/derf.hpp>
+#include <norma/norm/dy_t.hpp>
 #include <norma/norm/identity.hpp>
 #include <norma/norm/layer_norm.hpp>
 #include <norma/norm/rms_norm.hpp>

@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "placement_depth.hpp"
-#include "placement_hyper_connections.hpp"
-
-#include "placement_tools.hpp"
+#include "placement_laws.hpp"
 
 namespace {
 
@@ -13,28 +11,10 @@ using namespace placement;
 using norma::Block;
 using norma::Encoder;
 
-const Dimensions kDims{21, 3, 17};
-const Shape kShape{2, 7};
-
 template <class T>
 class Laws : public testing::Test {};
 using Scalars = testing::Types<float, double>;
 TYPED_TEST_SUITE(Laws, Scalars);
-
-/// Runs the second network on the first one's weights: same layout, or same parameters in the same order.
-template <class A, class Z>
-bool equal(const A& a, const Z& z) {
-  const auto weights = perturbed(a);
-  auto same = z.gradients();
-  if (weights.size() != same.size()) return false;
-  std::copy(weights.flat().begin(), weights.flat().end(), same.flat().begin());
-  return same_bits(run(a, weights, kShape, kDims.width), run(z, same, kShape, kDims.width));
-}
-template <class A, class Z>
-bool equal_at_init(const A& a, const Z& z) {
-  const auto x = a.initialize(Rng(1)), y = z.initialize(Rng(1));
-  return std::equal(x.flat().begin(), x.flat().end(), y.flat().begin(), y.flat().end());
-}
 
 TYPED_TEST(Laws, DeepNormWithAlphaOneIsPostLN) {
   using D = Block<norma::DeepNorm, TypeParam>;
@@ -48,14 +28,14 @@ TYPED_TEST(Laws, DeepNormWithAlphaOneIsPostLN) {
   EXPECT_FALSE(equal_at_init(Encoder<D>(kDims, 3, {.alpha = 1.0}), post));
 }
 TYPED_TEST(Laws, MixLNAtItsEndsIsPreLNAndPostLN) {
-  const Encoder<Block<user::MixLN, TypeParam>> all(kDims, 3, {.share = 1.0}), none(kDims, 3, {.share = 0.0});
+  const Encoder<Block<norma::MixLN, TypeParam>> all(kDims, 3, {.share = 1.0}), none(kDims, 3, {.share = 0.0});
   EXPECT_TRUE(equal(all, Encoder<Block<norma::PostLN, TypeParam>>(kDims, 3)));
   EXPECT_TRUE(equal(none, Encoder<Block<norma::PreLN, TypeParam>>(kDims, 3)));
-  EXPECT_FALSE(equal(Encoder<Block<user::MixLN, TypeParam>>(kDims, 3, {.share = 0.4}),
+  EXPECT_FALSE(equal(Encoder<Block<norma::MixLN, TypeParam>>(kDims, 3, {.share = 0.4}),
                      Encoder<Block<norma::PreLN, TypeParam>>(kDims, 3)));
 }
 TYPED_TEST(Laws, LayerNormScalingInTheFirstBlockIsPreLN) {
-  using S = Block<user::LayerNormScaling, TypeParam>;
+  using S = Block<norma::LayerNormScaling, TypeParam>;
   using P = Block<norma::PreLN, TypeParam>;
   EXPECT_TRUE(equal(S(kDims, {1, 3}), P(kDims, {1, 3})));
   EXPECT_FALSE(equal(S(kDims, {2, 3}), P(kDims, {2, 3})));
@@ -103,7 +83,7 @@ TYPED_TEST(Laws, PreLNStackWithoutBranchesIsItsClosingNorm) {
   EXPECT_LT(difference(forward(encoder, weights, {1, 1}, x, workspace), wanted), 1e-6);
 }
 TYPED_TEST(Laws, ReZeroStartsAsTheIdentity) {
-  const Encoder<Block<user::ReZero, TypeParam>> encoder(kDims, 3);
+  const Encoder<Block<norma::ReZero, TypeParam>> encoder(kDims, 3);
   const auto r = run(encoder, encoder.initialize(Rng(2)), kShape, kDims.width);
   const Index n = kShape.rows() * kDims.width;
   EXPECT_EQ(r.y, noise<TypeParam>(n, "x"));
@@ -118,20 +98,6 @@ TYPED_TEST(Laws, ReZeroStartsAsTheIdentity) {
         EXPECT_EQ(g, 0) << info.name;
       }
     }
-}
-TYPED_TEST(Laws, HyperConnectionsStartAsPreLN) {
-  // Every part is Pre-LN's stream, and their sum differs from it by a factor, which the closing norm takes back up to
-  // eps.
-  const Encoder<Block<norma::PreLN, TypeParam>> plain(kDims, 3);
-  const auto wanted = run(plain, plain.initialize(Rng(2)), kShape, kDims.width);
-  const auto check = [&](const auto& net) {
-    const auto r = run(net, net.initialize(Rng(2)), kShape, kDims.width);
-    EXPECT_LT(difference(r.y, wanted.y), 1e-5);
-    EXPECT_LT(difference(r.dx, wanted.dx), 1e-4);
-  };
-  check(Encoder<Block<user::HyperConnections<1>, TypeParam>>(kDims, 3));
-  check(Encoder<Block<user::HyperConnections<2>, TypeParam>>(kDims, 3));
-  check(Encoder<Block<user::HyperConnections<4>, TypeParam>>(kDims, 3));
 }
 TYPED_TEST(Laws, EncoderShowsItsStream) {
   const Encoder<Block<norma::PreLN, TypeParam>> encoder(kDims, 3);

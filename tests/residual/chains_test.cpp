@@ -5,12 +5,6 @@
 namespace placement {
 namespace {
 
-struct LayerNormScalingCase : Case<user::LayerNormScaling> {
-  // As Pre-LN: Scale reads nothing again, so what lies between norm and Scale is scratch.
-  static Index tape_floats(Index d, Index h, Index f) { return 2 * (d + 3) + attention_floats(d, h) + 2 * f + d; }
-};
-INSTANTIATE_TYPED_TEST_SUITE_P(LayerNormScaling, PlacementRuns, testing::Types<LayerNormScalingCase>);
-
 struct ChainedCase : Case<user::Chained> {
   // Block 2: the first of the chain alone, as in Pre-LN, and per site what Out normalises, d + 3.
   static Index tape_floats(Index d, Index h, Index f) { return 4 * (d + 3) + attention_floats(d, h) + 2 * f + d; }

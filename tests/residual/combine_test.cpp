@@ -2,7 +2,6 @@
 // when, either and then, on modules and on readers: what is absent has no parameters and passes its input on.
 #include <gtest/gtest.h>
 
-#include "placement_hyper_connections.hpp"
 #include "placement_memory.hpp"
 #include "placement_streams.hpp"
 

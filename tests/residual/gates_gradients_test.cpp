@@ -5,7 +5,6 @@
 namespace placement {
 namespace {
 
-INSTANTIATE_TYPED_TEST_SUITE_P(ReZero, PlacementGradients, testing::Types<Case<user::ReZero>>);
 INSTANTIATE_TYPED_TEST_SUITE_P(StackGate, PlacementGradients, testing::Types<Case<user::StackGate>>);
 
 }  // namespace

@@ -81,7 +81,7 @@ std::vector<std::string> gates(const norma::Layout& layout) {
   return names;
 }
 TEST(Parameters, SharedByBlockOrByStack) {
-  using PerBlock = norma::Block<user::ReZero>;
+  using PerBlock = norma::Block<norma::ReZero>;
   using PerStack = norma::Block<user::StackGate>;
   EXPECT_EQ(gates(norma::Encoder<PerBlock>(kDims, 3).layout()),
             (List{"layers.0.gate", "layers.1.gate", "layers.2.gate"}));

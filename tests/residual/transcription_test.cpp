@@ -37,15 +37,6 @@ TEST(Transcription, DeepNorm) {
     return blocks(x, [&](const std::string& at, int, const Matrix& m) { return post_ln(n, at, m, 3); });
   });
 }
-TEST(Transcription, ReZero) {
-  compare_stack(user::ReZero{}, [](const Network& n, const Matrix& x) {
-    return blocks(x, [&](const std::string& at, int, const Matrix& m) {
-      const double a = n.weights[at + "gate"](0, 0);
-      const Matrix u = add(m, n.attention(at, m), 1, a);
-      return add(u, n.feed_forward(at, u), 1, a);
-    });
-  });
-}
 TEST(Transcription, StackGate) {
   compare_stack(user::StackGate{}, [](const Network& n, const Matrix& x) {
     const double a = n.weights["gate"](0, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Placements with learned scales, gates and inner norms, written as a user would: against the public headers only.
+// Placements with gates, and norms at the ends, written as a user would: against the public headers only.
 #pragma once
 
 #include <cmath>
@@ -39,7 +39,7 @@ void each(MatrixView<T> m, F f) {
 struct Gate {
   static constexpr bool needs_skip = false, needs_branch = true;
   static constexpr bool writes(int part) { return part == 0; }
-  Scope scope = Scope::block;
+  Scope scope = Scope::stack;
   Parameter gate{};
 
   void declare(Layout& layout, Index) { gate = layout.shared(scope, "gate", 1, 1, Kind::scale, constant(0)); }
@@ -61,68 +61,19 @@ struct Gate {
   }
 };
 
-/// ReZero (arXiv 2003.04887): x + a F(x), one a for all sites of a block. No norms.
-struct ReZero {
-  auto slots(auto) const { return place().join(Gate{}); }
-};
-/// The same with one gate for the whole stack.
+/// Pre-LN with one gate for the whole stack.
 struct StackGate {
-  auto slots(auto at) const { return place().pre(at.norm).join(Gate{Scope::stack}).close(at.norm); }
-};
-
-/// rho x + w, rho a vector of ones.
-struct SkipScale {
-  static constexpr bool needs_skip = true, needs_branch = false;
-  static constexpr bool writes(int part) { return part == 0; }
-  Parameter rho{};
-
-  void declare(Layout& layout, Index width) { rho = layout.add("rho", 1, width, Kind::scale, constant(1)); }
-  template <class T>
-  void forward(const T* weights, const Stream<1, const T>& s, MatrixView<const T> w, const Stream<1, T>& to) const {
-    const T* factor = rho.in(weights).data;
-    each(w, [&](Index r, Index i) { to[0].row(r)[i] = factor[i] * s[0].row(r)[i] + w.row(r)[i]; });
-  }
-  template <class T>
-  void backward(const T* weights, const Stream<1, const T>& s, MatrixView<const T>, const Stream<1, T>& ds,
-                MatrixView<T> dw, T* gradients) const {
-    const T* factor = rho.in(weights).data;
-    T* d_factor = rho.in(gradients).data;
-    each(dw, [&](Index r, Index i) {
-      T& d = ds[0].row(r)[i];
-      dw.row(r)[i] = d;
-      d_factor[i] += d * s[0].row(r)[i];
-      d *= factor[i];
-    });
-  }
-};
-
-/// NormFormer (arXiv 2110.09456): norms after attention and inside the feed-forward, scaled heads, a scaled skip.
-struct NormFormer {
-  auto slots(auto at) const {
-    return place()
-        .pre(at.norm)
-        .post(at.only(attention, at.norm))
-        .join(at.only(feed_forward, SkipScale{}))
-        .head_scale(at.only(attention, 1.0))
-        .hidden(at.only(feed_forward, at.norm))
-        .close(at.norm);
-  }
-};
-
-/// Sub-LN (Magneto, arXiv 2210.06423): Pre-LN and a norm before each output matrix.
-struct SubLN {
-  auto slots(auto at) const {
-    return place()
-        .pre(at.norm)
-        .before_output(at.only(attention, at.norm))
-        .hidden(at.only(feed_forward, at.norm))
-        .close(at.norm);
-  }
+  auto slots(auto at) const { return place().pre(at.norm).join(Gate{}).close(at.norm); }
 };
 
 /// Pre-LN after a norm of the embedding (BLOOM).
 struct NormedInput {
   auto slots(auto at) const { return place().open(at.norm).pre(at.norm).close(at.norm); }
+};
+
+/// Pre-LN closed by a reader of its one part.
+struct ClosedByReader {
+  auto slots(auto at) const { return place().pre(at.norm).close(then(norma::SumParts<1>{}, at.norm)); }
 };
 
 }  // namespace user

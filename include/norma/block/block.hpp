@@ -49,4 +49,46 @@ class DecoderBlock
             [&](Layout& layout) { return Sequence<BodyType>(dims, depth, 1, Span::block, policy, norm, layout); }) {}
 };
 
+/// Attention and feed-forward side by side on one input, placed by `PolicyType` as one sublayer:
+///
+///   ParallelBlock<PreLN>                  y = x + A(n) + F(n), n = LN(x): GPT-J
+///   ParallelBlock<PreLNPerBranch>         y = x + A(LN1 x) + F(LN2 x): GPT-NeoX (Black et al., arXiv 2204.06745)
+///   ParallelBlock<PreLN, float, LayerNorm, Attention, SwiGLU>    PaLM (Chowdhery et al., arXiv 2204.02311),
+///                                         with {.kv_heads = 1, .attention_bias = false, .feed_forward_bias = false}
+template <class PolicyType, class T = float, template <class> class NormType = LayerNorm,
+          template <class, class> class AttentionType = Attention, template <class, class> class FeedForwardType = GELU>
+class ParallelBlock
+    : public Surface<
+          Sequence<Body<PolicyType, NormType<T>,
+                        Parallel<Use<Role::attention, AttentionType>, Use<Role::feed_forward, FeedForwardType>>>>> {
+ public:
+  using BodyType = Body<PolicyType, NormType<T>,
+                        Parallel<Use<Role::attention, AttentionType>, Use<Role::feed_forward, FeedForwardType>>>;
+
+  /// \throws Error as Block does.
+  explicit ParallelBlock(const Dimensions& dims, Depth depth = {}, const PolicyType& policy = {},
+                         const NormType<T>& norm = {})
+      : Surface<Sequence<BodyType>>(
+            [&](Layout& layout) { return Sequence<BodyType>(dims, depth, 1, Span::block, policy, norm, layout); }) {}
+};
+
+/// Cross-attention to the call's memory and a feed-forward, placed by `PolicyType`: what is put before the blocks of a
+/// model to let it read something more. CrossAttentionBlock<GatedCrossAttention> is Flamingo's.
+template <class PolicyType, class T = float, template <class> class NormType = LayerNorm,
+          template <class, class> class CrossAttentionType = CrossAttention,
+          template <class, class> class FeedForwardType = GELU>
+class CrossAttentionBlock
+    : public Surface<Sequence<Body<PolicyType, NormType<T>, Use<Role::cross_attention, CrossAttentionType>,
+                                   Use<Role::feed_forward, FeedForwardType>>>> {
+ public:
+  using BodyType = Body<PolicyType, NormType<T>, Use<Role::cross_attention, CrossAttentionType>,
+                        Use<Role::feed_forward, FeedForwardType>>;
+
+  /// \throws Error as Block does.
+  explicit CrossAttentionBlock(const Dimensions& dims, Depth depth = {}, const PolicyType& policy = {},
+                               const NormType<T>& norm = {})
+      : Surface<Sequence<BodyType>>(
+            [&](Layout& layout) { return Sequence<BodyType>(dims, depth, 1, Span::block, policy, norm, layout); }) {}
+};
+
 }  // namespace norma::inline v0_1::inline NORMA_TARGET

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <norma/residual/site.hpp>
+#include <norma/sublayer/combine.hpp>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
@@ -10,8 +11,6 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 template <Role R, template <class, class> class F>
 struct Use {
   static constexpr Role role = R;
-  template <class T, class Inner>
-  using Sublayer = F<T, Inner>;
   static constexpr const char* name() {
     switch (R) {
       case Role::attention:
@@ -25,6 +24,13 @@ struct Use {
     }
   }
 };
+/// Several of them on one input, added up: one site, of Role::parallel. What a policy puts inside a sublayer it still
+/// says at the sublayer's own role; what stands around the sum, and `branch`, at Role::parallel.
+template <class... Uses>
+struct Parallel {
+  static constexpr Role role = Role::parallel;
+  static constexpr const char* name() { return "parallel"; }
+};
 
 namespace detail {
 
@@ -37,20 +43,62 @@ constexpr void check_takes(const Entries<F...>*) {
                 "norma: the policy fills an inner entry that this sublayer does not take (see its `takes`)");
 }
 
+/// What a site's policy is asked with.
+template <class Policy, class Norm>
+struct SiteContext {
+  const Policy& policy;
+  const Norm& norm;
+  const Dimensions& dims;
+  Depth depth;
+  int site;
+
+  template <Role R>
+  auto table() const {
+    return policy.slots(At<R, Norm>{depth, site, norm, dims});
+  }
+};
+template <class Policy, class Norm, Role R>
+using TableAt = decltype(std::declval<const Policy&>().slots(std::declval<const At<R, Norm>&>()));
+template <class Policy, class Norm, Role R>
+using InnerAt = decltype(inner_entries(std::declval<const TableAt<Policy, Norm, R>&>()));
+
+/// The sublayer of a use, with what the policy puts inside.
+template <class Policy, class Norm, class U>
+struct SublayerOf;
+template <class Policy, class Norm, Role R, template <class, class> class F>
+struct SublayerOf<Policy, Norm, Use<R, F>> {
+  using Inner = InnerAt<Policy, Norm, R>;
+  using Type = F<typename Norm::Scalar, Inner>;
+  static Type make(const SiteContext<Policy, Norm>& context) {
+    check_takes<Type, R>(static_cast<const Inner*>(nullptr));
+    return Type(context.dims, inner_entries(context.template table<R>()));
+  }
+};
+template <class Policy, class Norm, class... Uses>
+struct SublayerOf<Policy, Norm, Parallel<Uses...>> {
+  using Inner = InnerAt<Policy, Norm, Role::parallel>;
+  using Branch = decltype(std::declval<Inner>().template get<slot::branch>(None{}));
+  using Type = Sum<Chain<Branch, typename SublayerOf<Policy, Norm, Uses>::Type>...>;
+  static Type make(const SiteContext<Policy, Norm>& context) {
+    check_takes<Type, Role::parallel>(static_cast<const Inner*>(nullptr));
+    const Branch branch = context.template table<Role::parallel>().template get<slot::branch>(None{});
+    return Type({Uses::name()...}, {branch, SublayerOf<Policy, Norm, Uses>::make(context)}...);
+  }
+};
+
 /// One site of a block, from the policy's table at its role.
 template <class Policy, class Norm, class U>
 struct SiteOf {
-  using Table = decltype(std::declval<const Policy&>().slots(std::declval<const At<U::role, Norm>&>()));
-  using Inner = decltype(inner_entries(std::declval<const Table&>()));
-  using Sublayer = typename U::template Sublayer<typename Norm::Scalar, Inner>;
+  using Table = TableAt<Policy, Norm, U::role>;
+  using Maker = SublayerOf<Policy, Norm, U>;
+  using Inner = typename Maker::Inner;
+  using Sublayer = typename Maker::Type;
   using Type = Site<typename Norm::Scalar, Table, Sublayer>;
 
-  static Type make(const Policy& policy, const Norm& norm, const Dimensions& dims, Depth depth, int site,
-                   Layout& layout) {
-    check_takes<Sublayer, U::role>(static_cast<const Inner*>(nullptr));
-    const Table table = policy.slots(At<U::role, Norm>{depth, site, norm});
+  static Type make(const SiteContext<Policy, Norm>& context, Layout& layout) {
     Layout::Level level(layout, U::name());
-    return Type(table, Sublayer(dims, inner_entries(table)), layout, dims.width, dims.dropout, depth);
+    return Type(context.template table<U::role>(), Maker::make(context), layout, context.dims.width,
+                context.dims.dropout, context.depth);
   }
 };
 
@@ -58,7 +106,8 @@ struct SiteOf {
 template <class Policy, class Norm, class... Uses>
 struct Sites {
   struct Tape {};
-  Sites(const Policy&, const Norm&, const Dimensions&, Depth, int, Layout&) {}
+  static constexpr bool kCalibrates = false;
+  Sites(const SiteContext<Policy, Norm>&, Layout&) {}
   static constexpr bool writes(int) { return false; }
   template <class S>
   static void carve(Plan&, Shape, Index, const S&, const void*) {}
@@ -66,8 +115,8 @@ struct Sites {
   Tape plan(Plan&, const Pass&, const S&, const void*) const {
     return {};
   }
-  template <class T>
-  void forward(const T*, const Tape&) const {}
+  template <class T, class Look>
+  void forward(const T*, const Tape&, const Look&) const {}
   template <class T, class S>
   void backward(const T*, const S&, T*, const Tape&) const {}
 };
@@ -79,6 +128,7 @@ struct Sites<Policy, Norm, First, Rest...> {
   using SiteType = typename Maker::Type;
   using Next = Sites<Policy, Norm, Rest...>;
   static constexpr int kParts = SiteType::kParts;
+  static constexpr bool kCalibrates = SiteType::kCalibrates || Next::kCalibrates;
 
   SiteType site;
   Next next;
@@ -88,9 +138,8 @@ struct Sites<Policy, Norm, First, Rest...> {
     typename Next::Tape next;
   };
 
-  Sites(const Policy& policy, const Norm& norm, const Dimensions& dims, Depth depth, int index, Layout& layout)
-      : site(Maker::make(policy, norm, dims, depth, index, layout)),
-        next(policy, norm, dims, depth, index + 1, layout) {}
+  Sites(const SiteContext<Policy, Norm>& at, Layout& layout)
+      : site(Maker::make(at, layout)), next({at.policy, at.norm, at.dims, at.depth, at.site + 1}, layout) {}
 
   /// Whether a site from here on writes this part of the stream.
   static constexpr bool writes(int part) { return SiteType::writes(part) || Next::writes(part); }
@@ -112,9 +161,10 @@ struct Sites<Policy, Norm, First, Rest...> {
     else
       return t.site.y;
   }
-  void forward(const T* weights, const Tape& t) const {
-    site.forward(weights, t.site);
-    next.forward(weights, t.next);
+  template <class Look>
+  void forward(const T* weights, const Tape& t, const Look& before_join) const {
+    site.forward(weights, t.site, before_join);
+    next.forward(weights, t.next, before_join);
   }
   void backward(const T* weights, const Stream<kParts, T>& ds, T* gradients, const Tape& t) const {
     next.backward(weights, ds, gradients, t.next);
@@ -151,6 +201,12 @@ class Body {
 
  private:
   using Sites = detail::Sites<Policy, Norm, Uses...>;
+
+ public:
+  /// Whether a join measures.
+  static constexpr bool kCalibrates = Sites::kCalibrates;
+
+ private:
   static_assert(Sites::kParts == kParts, "norma: a policy's stream has the same number of parts at every role");
   static_assert(Sites::writes(0), "norma: a join of the block writes part 0");
 
@@ -161,7 +217,7 @@ class Body {
   };
 
   Body(const Policy& policy, const Norm& norm, const Dimensions& dims, Depth depth, Layout& layout)
-      : sites_(policy, norm, dims, depth, kSites * (depth.layer - 1), layout), width_(dims.width) {}
+      : sites_({policy, norm, dims, depth, kSites * (depth.layer - 1)}, layout), width_(dims.width) {}
 
   /// The parts of the stream from `first` on that this block writes, for its owner to carve: they outlive it.
   Stream<kBetween, T> carve(Plan& p, Shape shape, int first) const {
@@ -186,7 +242,10 @@ class Body {
     for (int i = 0; i < kBetween; ++i) t.y[i] = sites_.output(t.sites)[i];
     return t;
   }
-  void forward(const T* weights, const Tape& t) const { sites_.forward(weights, t.sites); }
+  template <class Look = detail::LooksAtNothing>
+  void forward(const T* weights, const Tape& t, const Look& before_join = {}) const {
+    sites_.forward(weights, t.sites, before_join);
+  }
   /// ds: gradient of the stream after the block, becomes that before it. With per_block(), part 0 comes and goes.
   void backward(const T* weights, const Stream<kParts, T>& ds, T* gradients, const Tape& t) const {
     if constexpr (kPerBlock)

@@ -63,6 +63,14 @@ class EncoderDecoderCore {
     encoder_.forward(weights, t.encoder);
     decoder_.forward(weights, t.decoder);
   }
+  void calibrate(T* weights, const Tape& t) const {
+    encoder_.calibrate(weights, t.encoder);
+    decoder_.calibrate(weights, t.decoder);
+  }
+  void after_step(const Layout& layout, T* weights) const {
+    encoder_.after_step(layout, weights);
+    decoder_.after_step(layout, weights);
+  }
   void backward(const T* weights, MatrixView<const T> dy, MatrixView<T> d_source, MatrixView<T> d_target, T* gradients,
                 const Tape& t) const {
     decoder_.backward(weights, dy, d_target, gradients, t.decoder);
@@ -116,24 +124,15 @@ class EncoderDecoder : public Network<EncoderDecoderCore<typename EB::BodyType, 
   /// Block does, and for a source_call that holds more.
   template <class S, class X, class Y>
   void forward(const Parameters<T>& weights, const S& source, const X& target, Y&& y, Workspace& workspace,
-               Call call = {}, const Call& source_call = {}) const {
-    call.causal = true;
-    const TensorView<const T> from = tensor_view<const T>(source), in = tensor_view<const T>(target);
-    const TensorView<T> out = tensor_view<T>(y);
-    const Index width = this->core().width();
-    check_tensor("source", from, {in.shape.batch, from.shape.tokens}, width);
-    check_tensor("target", in, in.shape, width);
-    check_tensor("y", out, in.shape, width);
-    if (overlap(from.matrix, out.matrix) || overlap(in.matrix, out.matrix)) fail("y overlaps source or target");
-    if (!call.memory.empty()) fail("memory is the encoder's output here; leave it out of the call");
-    if (!source_call.lengths.empty()) fail("the source's lengths are the call's memory_lengths");
-    if (source_call.training || source_call.seed != 0 || source_call.step != 0)
-      fail("training, seed and step are the call's, for both stacks; leave them out of the source's");
-    check_no_memory("the encoder", source_call);
-    this->check_parameters("weights", weights);
-    const Shape shape{in.shape.batch, in.shape.tokens, from.shape.tokens};
-    this->core().forward(weights.data(), this->begin(workspace, {.shape = shape, .call = call},
-                                                     {from.matrix, in.matrix, out.matrix, source_call}));
+               const Call& call = {}, const Call& source_call = {}) const {
+    this->core().forward(weights.data(), started(weights, source, target, y, workspace, call, source_call));
+    this->end(workspace);
+  }
+  /// The same pass, in which a policy that measures (Admin) sets its parameters in the weights.
+  template <class S, class X, class Y>
+  void calibrate(Parameters<T>& weights, const S& source, const X& target, Y&& y, Workspace& workspace,
+                 const Call& call = {}, const Call& source_call = {}) const {
+    this->core().calibrate(weights.data(), started(weights, source, target, y, workspace, call, source_call));
     this->end(workspace);
   }
 
@@ -166,6 +165,29 @@ class EncoderDecoder : public Network<EncoderDecoderCore<typename EB::BodyType, 
     this->check_parameters("weights", weights);
     this->check_gradients_apart(weights, gradients);
     this->core().backward(weights.data(), d_out.matrix, d_from.matrix, d_in.matrix, gradients.data(), tape);
+  }
+
+ private:
+  /// Checks a pass and plans it.
+  template <class S, class X, class Y>
+  const typename Core::Tape& started(const Parameters<T>& weights, const S& source, const X& target, Y&& y,
+                                     Workspace& workspace, Call call, const Call& source_call) const {
+    call.causal = true;
+    const TensorView<const T> from = tensor_view<const T>(source), in = tensor_view<const T>(target);
+    const TensorView<T> out = tensor_view<T>(y);
+    const Index width = this->core().width();
+    check_tensor("source", from, {in.shape.batch, from.shape.tokens}, width);
+    check_tensor("target", in, in.shape, width);
+    check_tensor("y", out, in.shape, width);
+    if (overlap(from.matrix, out.matrix) || overlap(in.matrix, out.matrix)) fail("y overlaps source or target");
+    if (!call.memory.empty()) fail("memory is the encoder's output here; leave it out of the call");
+    if (!source_call.lengths.empty()) fail("the source's lengths are the call's memory_lengths");
+    if (source_call.training || source_call.seed != 0 || source_call.step != 0)
+      fail("training, seed and step are the call's, for both stacks; leave them out of the source's");
+    check_no_memory("the encoder", source_call);
+    this->check_parameters("weights", weights);
+    const Shape shape{in.shape.batch, in.shape.tokens, from.shape.tokens};
+    return this->begin(workspace, {.shape = shape, .call = call}, {from.matrix, in.matrix, out.matrix, source_call});
   }
 };
 

@@ -31,6 +31,8 @@ class LanguageModelCore {
 
   using Policy = typename BodyType::Policy;
   using Norm = typename BodyType::Norm;
+  using Ends = typename BodyType::Ends;
+  using Logits = decltype(std::declval<Ends>().template get<slot::logits>(None{}));
 
  public:
   using T = typename BodyType::T;
@@ -44,24 +46,31 @@ class LanguageModelCore {
   struct Tape {
     IdPort ids, targets;
     MatrixView<const T> x;
-    MatrixView<T> embedded, y, logits, log_sums, dx;
+    MatrixView<T> embedded, y, head_y, logits, log_sums, dx;  // logits: the head's output, after the policy's module
     typename Sequence<BodyType>::Tape stack;
     typename Linear<T>::Tape head;
+    typename Logits::Tape logits_module;
   };
 
   LanguageModelCore(const Dimensions& dims, int layers, Vocabulary vocabulary, const Policy& policy, const Norm& norm,
                     Layout& layout)
       : width_(dims.width),
         vocabulary_(vocabulary.size),
-        embedding_(declared_embedding(vocabulary.size, dims.width, layout)),
+        ends_(Sequence<BodyType>::ends(policy, {.layer = layers, .layers = layers}, norm, dims)),
+        embedding_(declared_embedding(vocabulary.size, dims.width, ends_gain(), layout)),
         stack_(dims, {.layer = 1, .layers = layers}, layers, Span::stack, policy, norm, layout),
-        head_(vocabulary.size, Kind::head, false) {
+        head_(vocabulary.size, Kind::head, false),
+        logits_(ends_.template get<slot::logits>(None{})) {
+    layout.set_gain(ends_gain());
     if (vocabulary.tied) {
       head_.use(embedding_.weight(), RowGroups::all(vocabulary.size));
     } else {
       Layout::Level level(layout, "head");
       head_.declare(layout, dims.width);
     }
+    Layout::Level level(layout, "logits");
+    logits_.declare(layout, vocabulary.size);
+    layout.set_gain({});
   }
 
   Tape plan(Plan& p, const Pass& pass, const Arguments& arguments) const {
@@ -72,28 +81,39 @@ class LanguageModelCore {
     t.x = arguments.x;
     if (t.x.data == nullptr) t.x = t.embedded = p.keep<T>(rows, width_);
     t.y = p.keep<T>(rows, width_);
-    t.logits = p.keep<T>(rows, vocabulary_);
+    t.logits = t.head_y = p.keep<T>(rows, vocabulary_);
+    if (active(logits_)) t.head_y = p.keep_if<T>(Logits::needs_x, rows, vocabulary_);
     t.log_sums = p.keep<T>(rows, 1);
     t.dx = p.gradient<T>(rows, width_);
     t.stack = p.child(stack_, pass, MatrixArguments<T>{t.x, t.y});
     t.head = p.child(head_, pass);
+    t.logits_module = p.child(logits_, pass);
     return t;
   }
 
   double forward(const T* weights, const Tape& t) const {
-    t.ids.enter(0);
-    if (t.ids.ids != nullptr) embedding_.forward(weights, t.ids.entered(), t.embedded);
+    embed(weights, t);
     stack_.forward(weights, t.stack);
-    head_.forward(weights, t.y, t.logits, t.head);
+    head_.forward(weights, t.y, t.head_y, t.head);
+    if (active(logits_)) logits_.forward(weights, MatrixView<const T>(t.head_y), t.logits, t.logits_module);
     t.targets.enter(kIgnoredTarget);
     return t.targets.ids != nullptr ? cross_entropy<T>(t.logits, t.targets.entered(), t.log_sums) : 0;
   }
   void backward(const T* weights, T* gradients, const Tape& t) const {
     cross_entropy_backward<T>(t.logits, t.targets.entered(), t.log_sums);
+    if (active(logits_))
+      logits_.backward(weights, MatrixView<const T>(t.head_y), MatrixView<const T>(t.logits), t.logits, Write::assign,
+                       gradients, t.logits_module);
     head_.backward(weights, t.y, t.logits, t.dx, Write::assign, gradients, t.head);
     stack_.backward(weights, t.dx, t.dx, gradients, t.stack);
     if (t.ids.ids != nullptr) embedding_.backward(t.ids.entered(), MatrixView<const T>(t.dx), gradients);
   }
+
+  void calibrate(T* weights, const Tape& t) const {
+    embed(weights, t);
+    stack_.calibrate(weights, t.stack);
+  }
+  void after_step(const Layout& layout, T* weights) const { stack_.after_step(layout.entries(), weights); }
 
   Index width() const { return width_; }
   Index vocabulary() const { return vocabulary_; }
@@ -101,18 +121,27 @@ class LanguageModelCore {
   const Sequence<BodyType>& stack() const { return stack_; }
 
  private:
-  static Embedding<T> declared_embedding(Index vocabulary, Index width, Layout& layout) {
+  void embed(const T* weights, const Tape& t) const {
+    t.ids.enter(0);
+    if (t.ids.ids != nullptr) embedding_.forward(weights, t.ids.entered(), t.embedded);
+  }
+  Gain ends_gain() const { return ends_.template get<slot::gain>(Gain{}); }
+  static Embedding<T> declared_embedding(Index vocabulary, Index width, Gain gain, Layout& layout) {
     if (vocabulary <= 0) fail("vocabulary is " + std::to_string(vocabulary) + ", wanted at least 1");
     Embedding<T> embedding(vocabulary);
     Layout::Level level(layout, "embedding");
+    layout.set_gain(gain);
     embedding.declare(layout, width);
+    layout.set_gain({});
     return embedding;
   }
 
   Index width_, vocabulary_;
+  Ends ends_;
   Embedding<T> embedding_;
   Sequence<BodyType> stack_;
   Linear<T> head_;
+  Logits logits_;
 };
 
 /// Predicts the next token. Weights: embedding.weight [vocabulary, width], layers.N..., what closes the stack, and
@@ -160,6 +189,19 @@ class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
     check_all_targets(in.shape, targets, call);
     return run(weights, {nullptr, targets.ids, in.matrix}, in.shape, workspace, call);
   }
+  /// A pass through the stack in which a policy that measures (Admin) sets its parameters in the weights; others set
+  /// none. \throws Error as forward does.
+  void calibrate(Parameters<T>& weights, Tokens tokens, Workspace& workspace, const Call& call = {}) const {
+    check_ids(tokens, call);
+    measure(weights, {tokens.ids, nullptr, {}}, tokens.shape, workspace, call);
+  }
+  /// The same for a stream that is embedded already.
+  template <class X>
+  void calibrate_embedded(Parameters<T>& weights, const X& x, Workspace& workspace, const Call& call = {}) const {
+    const TensorView<const T> in = tensor_view<const T>(x);
+    check_tensor("x", in, in.shape, this->core().width());
+    measure(weights, {nullptr, nullptr, in.matrix}, in.shape, workspace, call);
+  }
   /// Adds the gradients of the last forward's loss. Once per forward: it works in the logits' memory.
   void backward(const Parameters<T>& weights, Parameters<T>& gradients, Workspace& workspace) const {
     const auto& tape = this->tape(workspace, "backward");
@@ -201,14 +243,23 @@ class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
     });
   }
   double run(const Parameters<T>& weights, const typename Core::Arguments& arguments, Shape shape, Workspace& workspace,
-             Call call) const {
+             const Call& call) const {
+    const double loss = this->core().forward(weights.data(), started(weights, arguments, shape, workspace, call));
+    this->end(workspace);
+    return loss;
+  }
+  /// No tape of a whole pass is left behind: no backward follows.
+  void measure(Parameters<T>& weights, const typename Core::Arguments& arguments, Shape shape, Workspace& workspace,
+               const Call& call) const {
+    this->core().calibrate(weights.data(), started(weights, arguments, shape, workspace, call));
+  }
+  /// Checks a pass and plans it.
+  const typename Core::Tape& started(const Parameters<T>& weights, const typename Core::Arguments& arguments,
+                                     Shape shape, Workspace& workspace, Call call) const {
     call.causal = true;
     this->check_parameters("weights", weights);
     check_no_memory("a language model", call);
-    const double loss =
-        this->core().forward(weights.data(), this->begin(workspace, {.shape = shape, .call = call}, arguments));
-    this->end(workspace);
-    return loss;
+    return this->begin(workspace, {.shape = shape, .call = call}, arguments);
   }
 };
 

@@ -13,6 +13,7 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 
 /// `Core` is a network on views: Scalar, Arguments (what the caller lends it for one pass), Tape,
 ///   Tape plan(Plan&, const Pass&, const Arguments&) const
+///   void after_step(const Layout&, T* weights) const               the hooks of its policies
 /// A Network is a copyable value; its const members may run on many threads, each with its own workspace.
 template <class Core>
 class Network {
@@ -25,7 +26,15 @@ class Network {
   /// Weights drawn by `scheme` from the seed, each parameter from its own stream; the policy's gain included.
   template <class Scheme = XavierNormal>
   Parameters<T> initialize(const Rng& rng, const Scheme& scheme = {}) const {
-    return norma::initialize<T>(layout_, rng, scheme);
+    Parameters<T> weights = norma::initialize<T>(layout_, rng, scheme);
+    after_step(weights);
+    return weights;
+  }
+  /// What a policy asks for after every step of an optimiser, such as nGPT's matrices of unit length; nothing for most.
+  /// \throws Error for weights of another network.
+  void after_step(Parameters<T>& weights) const {
+    check_parameters("weights", weights);
+    core_.after_step(*layout_, weights.data());
   }
   /// A zeroed buffer with the layout of the weights: gradients, or an optimiser's moments.
   Parameters<T> gradients() const { return Parameters<T>(layout_); }

@@ -6,6 +6,7 @@
 #include <norma/block/ports.hpp>
 #include <norma/block/surface.hpp>
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ class Sequence {
   using Ends = typename BodyType::Ends;
   using Open = decltype(std::declval<Ends>().template get<slot::open>(None{}));
   using Close = decltype(std::declval<Ends>().template get<slot::close>(None{}));
+  using AfterStep = decltype(std::declval<Ends>().template get<slot::after_step>(None{}));
   static constexpr int kParts = BodyType::kParts, kBetween = BodyType::kBetween;
   static constexpr bool kReaderCloses = detail::IsReader<Close>;
   static_assert(kBetween == 1 || !std::is_same_v<Close, None>, "norma: a stream of several matrices needs a close()");
@@ -56,8 +58,10 @@ class Sequence {
       : width_(dims.width),
         has_open_(span == Span::stack),
         has_close_(span == Span::stack || kBetween > 1),
-        open_(policy.slots(At<Role::ends, Norm>{first, 0, norm}).template get<slot::open>(None{})),
-        close_(policy.slots(At<Role::ends, Norm>{last_of(first, blocks), 0, norm}).template get<slot::close>(None{})) {
+        open_(ends(policy, first, norm, dims).template get<slot::open>(None{})),
+        close_(ends(policy, last_of(first, blocks), norm, dims).template get<slot::close>(None{})),
+        after_step_(ends(policy, first, norm, dims).template get<slot::after_step>(None{})),
+        first_parameter_(layout.entries().size()) {
     if (width_ <= 0) fail("width is " + std::to_string(width_) + ", wanted at least 1");
     if (span == Span::stack && blocks < 1)
       fail(layout.full_name("layers") + " is " + std::to_string(blocks) + ", wanted at least 1");
@@ -78,6 +82,12 @@ class Sequence {
       }
     }
     if (has_close_) declare_end(layout, "close", close_);
+    parameters_ = layout.entries().size() - first_parameter_;
+  }
+
+  /// What the policy says of the ends of a stack.
+  static Ends ends(const Policy& policy, Depth depth, const Norm& norm, const Dimensions& dims) {
+    return policy.slots(At<Role::ends, Norm>{depth, 0, norm, dims});
   }
 
   Index width_in() const { return width_; }
@@ -119,11 +129,12 @@ class Sequence {
     return t;
   }
 
-  void forward(const T* weights, const Tape& t) const {
+  template <class Look = detail::LooksAtNothing>
+  void forward(const T* weights, const Tape& t, const Look& before_join = {}) const {
     t.input.enter();
     if constexpr (kReads) t.memory.enter();
     if (opens()) open_.forward(weights, t.input.entered(), t.opened, t.open);
-    for (std::size_t i = 0; i < bodies_.size(); ++i) bodies_[i].forward(weights, t.bodies[i]);
+    for (std::size_t i = 0; i < bodies_.size(); ++i) bodies_[i].forward(weights, t.bodies[i], before_join);
     if (closes()) read(close_, weights, t.last, t.y, t.close);
     t.input.leave(t.y);
   }
@@ -150,6 +161,27 @@ class Sequence {
     if (opens())
       open_.backward(weights, t.input.entered(), MatrixView<const T>(dx), dx, Write::assign, gradients, t.open);
     t.input.leave(dx);
+  }
+
+  /// Forward, in which joins that measure set their parameters, each before it joins.
+  void calibrate(T* weights, const Tape& t) const {
+    if constexpr (BodyType::kCalibrates) {
+      Calibration calibration{.lengths = t.input.padding.lengths, .tokens = t.input.padding.tokens};
+      forward(weights, t, [&](const auto& join, const auto& s, MatrixView<const T> w) {
+        detail::calibrate_join(join, weights, s, w, calibration);
+      });
+    } else {
+      forward(weights, t);
+    }
+  }
+  /// The policy's hook after a step, on some parameters.
+  void after_step(std::span<const ParameterInfo> parameters, T* weights) const {
+    if constexpr (!std::is_same_v<AfterStep, None>)
+      for (const ParameterInfo& parameter : parameters) after_step_(parameter, parameter.at.in(weights));
+  }
+  /// On its own.
+  void after_step(const Layout& layout, T* weights) const {
+    after_step(std::span(layout.entries()).subspan(first_parameter_, parameters_), weights);
   }
 
   /// The stream after block i (0-based), part 0, as forward left it in a training workspace.
@@ -193,6 +225,8 @@ class Sequence {
   bool has_open_, has_close_;
   Open open_;
   Close close_;
+  AfterStep after_step_;
+  std::size_t first_parameter_, parameters_ = 0;
   std::vector<BodyType> bodies_;
 };
 

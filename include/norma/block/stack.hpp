@@ -41,6 +41,12 @@ class Decoder : public Encoder<B> {
     call.causal = true;
     Encoder<B>::forward(weights, x, y, workspace, call);
   }
+  template <class X, class Y>
+  void calibrate(Parameters<typename Encoder<B>::T>& weights, const X& x, Y&& y, Workspace& workspace,
+                 Call call = {}) const {
+    call.causal = true;
+    Encoder<B>::calibrate(weights, x, y, workspace, call);
+  }
 };
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET

@@ -30,6 +30,7 @@ class Single {
     if constexpr (!kInPlace<M>) width_out_ = module_.outputs();
     module_.declare(layout, width);
   }
+  void after_step(const Layout&, T*) const {}
   Index width_in() const { return width_in_; }
   Index width_out() const { return width_out_; }
   Tape plan(Plan& p, const Pass& pass, const Arguments& arguments) const {

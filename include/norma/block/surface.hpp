@@ -28,19 +28,13 @@ class Surface : public Network<Core> {
   /// overlap, weights of another network, or a workspace that is too small.
   template <class X, class Y>
   void forward(const Parameters<T>& weights, const X& x, Y&& y, Workspace& workspace, const Call& call = {}) const {
-    const TensorView<const T> in = tensor_view<const T>(x);
-    const TensorView<T> out = tensor_view<T>(y);
-    check_tensor("x", in, in.shape, this->core().width_in());
-    check_tensor("y", out, in.shape, this->core().width_out());
-    if (overlap(in.matrix, out.matrix)) fail("y overlaps x");
-    this->check_parameters("weights", weights);
-    Shape shape = in.shape;
-    if constexpr (Core::kReads)
-      shape.memory_tokens = checked_memory(call, shape, out.matrix);
-    else
-      check_no_memory("this network", call);
-    this->core().forward(weights.data(),
-                         this->begin(workspace, {.shape = shape, .call = call}, {in.matrix, out.matrix}));
+    this->core().forward(weights.data(), started(weights, x, y, workspace, call));
+    this->end(workspace);
+  }
+  /// The same pass, in which a policy that measures (Admin) sets its parameters in the weights; others set none.
+  template <class X, class Y>
+  void calibrate(Parameters<T>& weights, const X& x, Y&& y, Workspace& workspace, const Call& call = {}) const {
+    this->core().calibrate(weights.data(), started(weights, x, y, workspace, call));
     this->end(workspace);
   }
 
@@ -87,6 +81,24 @@ class Surface : public Network<Core> {
   using Network<Core>::Network;
 
  private:
+  /// Checks a pass and plans it.
+  template <class X, class Y>
+  const typename Core::Tape& started(const Parameters<T>& weights, const X& x, Y&& y, Workspace& workspace,
+                                     const Call& call) const {
+    const TensorView<const T> in = tensor_view<const T>(x);
+    const TensorView<T> out = tensor_view<T>(y);
+    check_tensor("x", in, in.shape, this->core().width_in());
+    check_tensor("y", out, in.shape, this->core().width_out());
+    if (overlap(in.matrix, out.matrix)) fail("y overlaps x");
+    this->check_parameters("weights", weights);
+    Shape shape = in.shape;
+    if constexpr (Core::kReads)
+      shape.memory_tokens = checked_memory(call, shape, out.matrix);
+    else
+      check_no_memory("this network", call);
+    return this->begin(workspace, {.shape = shape, .call = call}, {in.matrix, out.matrix});
+  }
+
   /// Tokens of the memory. Stops unless it is there and fits.
   Index checked_memory(const Call& call, Shape shape, const MatrixView<T>& y) const {
     const TensorView<const T>& memory = call.memory.template as<T>();

@@ -44,14 +44,21 @@ struct Inner {};
 // Inside attention.
 struct query : Inner {};
 struct key : Inner {};
+struct rotated_query : Inner {};
+struct rotated_key : Inner {};
 struct value : Inner {};
+struct whole_query : Inner {};
+struct whole_key : Inner {};
 struct score_scale : Inner {};
 struct head_scale : Inner {};
 struct before_output : Inner {};
 // Inside the feed-forward.
 struct up : Inner {};
 struct gate : Inner {};
+struct before_activation : Inner {};
 struct hidden : Inner {};
+// Inside a sum of sublayers.
+struct branch : Inner {};
 
 }  // namespace slot
 

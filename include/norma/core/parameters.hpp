@@ -9,6 +9,7 @@
 #include <Eigen/Core>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <memory>
 #include <span>
@@ -32,18 +33,35 @@ enum class Kind : unsigned {
   head = 1u << 9,   ///< to the vocabulary
   scale = 1u << 10  ///< gates, residual scales, mixing matrices
 };
+inline constexpr std::size_t kKinds = 11;
 constexpr Kind operator|(Kind a, Kind b) { return Kind(unsigned(a) | unsigned(b)); }
 constexpr bool contains(Kind set, Kind k) { return (unsigned(set) & unsigned(k)) != 0; }
 /// Both matrices of the feed-forward, and its gate.
 inline constexpr Kind kFeedForward = Kind::up | Kind::down;
+/// Every matrix of a block.
+inline constexpr Kind kMatrices = Kind::query | Kind::key | Kind::value | Kind::output | kFeedForward;
 /// The matrices that write to the residual stream.
 inline constexpr Kind kResidualOutput = Kind::output | Kind::down;
 
-/// A factor on the initial values of some kinds (DeepNorm's beta).
-struct Gain {
-  double factor = 1;
-  Kind kinds{};
-  constexpr double of(Kind k) const { return contains(kinds, k) ? factor : 1; }
+/// Factors on the initial values of some kinds (DeepNorm's beta).
+class Gain {
+ public:
+  constexpr Gain() { factors_.fill(1); }
+  constexpr Gain(double factor, Kind kinds) : Gain() { multiply(factor, kinds); }
+  constexpr void multiply(double factor, Kind kinds) {
+    for (std::size_t bit = 0; bit < factors_.size(); ++bit)
+      if (contains(kinds, Kind(1u << bit))) factors_[bit] *= factor;
+  }
+  /// Of a kind; of several, the product.
+  constexpr double of(Kind kinds) const {
+    double product = 1;
+    for (std::size_t bit = 0; bit < factors_.size(); ++bit)
+      if (contains(kinds, Kind(1u << bit))) product *= factors_[bit];
+    return product;
+  }
+
+ private:
+  std::array<double, kKinds> factors_{};  // a kind's bit is its place
 };
 
 /// How far a parameter is shared.
@@ -124,6 +142,27 @@ class Layout {
     Layout& layout_;
     std::size_t length_;
   };
+  /// Opens a named level at a scope's own level, in which whoever asks for a parameter again gets the first one:
+  /// modules that stand in different slots of a site, say, and are one.
+  class SharedLevel {
+   public:
+    SharedLevel(Layout& layout, Scope scope, std::string_view name)
+        : layout_(layout), prefix_(layout.prefix_), shares_(layout.shares_) {
+      layout.prefix_ = layout.level_of(scope).append(name).append(".");
+      layout.shares_ = true;
+    }
+    ~SharedLevel() {
+      layout_.prefix_ = prefix_;
+      layout_.shares_ = shares_;
+    }
+    SharedLevel(const SharedLevel&) = delete;
+    SharedLevel& operator=(const SharedLevel&) = delete;
+
+   private:
+    Layout& layout_;
+    std::string prefix_;
+    bool shares_;
+  };
   /// Names a parameter scope: parameters shared in it are found again by their name.
   void begin_stack(int layers) {
     stack_ = prefix_;
@@ -147,7 +186,9 @@ class Layout {
   }
   /// A parameter that holds several weights. A part's name is the full name that it would have on its own.
   Parameter add_fused(std::string_view name, Index rows, Index columns, Kind kind, std::vector<Part> parts) {
+    const std::size_t count = entries_.size();
     const Parameter at = make(prefix_ + std::string(name), rows, columns, kind, {});
+    if (entries_.size() == count) return at;  // shared
     for (auto& part : parts) part.gain = gain_.of(part.kind);
     entries_.back().parts = std::move(parts);
     return at;
@@ -165,15 +206,9 @@ class Layout {
   /// The first to ask in this scope makes the parameter, the others get the same one; their gradients add up.
   Parameter shared(Scope scope, std::string_view name, Index rows, Index columns, Kind kind,
                    InitialValue initial = {}) {
-    const std::string& level = scope == Scope::stack ? stack_ : scope == Scope::block ? block_ : site_;
-    const std::string full = level + std::string(name);
-    for (const auto& entry : entries_)
-      if (entry.name == full) {
-        if (entry.at.rows != rows || entry.at.columns != columns)
-          fail("parameter " + full + " is shared with two different shapes");
-        return entry.at;
-      }
-    return make(full, rows, columns, kind, std::move(initial));
+    std::string full = level_of(scope).append(name);
+    if (const ParameterInfo* const first = look_up(full)) return same_shape(*first, rows, columns);
+    return make(std::move(full), rows, columns, kind, std::move(initial));
   }
 
   const std::vector<ParameterInfo>& entries() const { return entries_; }
@@ -187,8 +222,7 @@ class Layout {
   Index count() const { return count_; }  ///< parameters, padding not counted
 
   const ParameterInfo& find(std::string_view name) const {
-    for (const auto& entry : entries_)
-      if (entry.name == name) return entry;
+    if (const ParameterInfo* const entry = look_up(name)) return *entry;
     fail("no parameter is called \"" + std::string(name) + "\"");
   }
 
@@ -197,9 +231,25 @@ class Layout {
   static constexpr Index kGranule = 16;
   static constexpr Index kLimit = Index(1) << 57;  // elements; no machine holds as many
 
-  Parameter make(std::string name, Index rows, Index columns, Kind kind, InitialValue initial) {
+  const ParameterInfo* look_up(std::string_view name) const {
     for (const auto& entry : entries_)
-      if (entry.name == name) fail("two parameters are called \"" + name + "\"");
+      if (entry.name == name) return &entry;
+    return nullptr;
+  }
+  static Parameter same_shape(const ParameterInfo& entry, Index rows, Index columns) {
+    if (entry.at.rows != rows || entry.at.columns != columns)
+      fail("parameter " + entry.name + " is shared with two different shapes");
+    return entry.at;
+  }
+  std::string level_of(Scope scope) const {
+    return scope == Scope::stack ? stack_ : scope == Scope::block ? block_ : site_;
+  }
+
+  Parameter make(std::string name, Index rows, Index columns, Kind kind, InitialValue initial) {
+    if (const ParameterInfo* const first = look_up(name)) {
+      if (!shares_) fail("two parameters are called \"" + name + "\"");
+      return same_shape(*first, rows, columns);
+    }
     const auto refuse = [&](const char* why) {
       fail("parameter \"" + name + "\" of shape [" + std::to_string(rows) + ", " + std::to_string(columns) + "]" + why);
     };
@@ -216,6 +266,7 @@ class Layout {
   std::vector<ParameterInfo> entries_;
   std::string prefix_, stack_, block_, site_;
   Gain gain_;
+  bool shares_ = false;
   int layer_ = 1, layers_ = 1;
   Index size_ = 0, count_ = 0;
 };

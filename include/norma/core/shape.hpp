@@ -62,6 +62,10 @@ struct Dimensions {
   bool packed_gate = false;  ///< gated feed-forward: gate_up.weight, the gate's rows first
   Rotary rotary{};           ///< of self-attention
   DropRates dropout{};
+
+  /// With the usual values for zeros.
+  constexpr Index key_value_heads() const { return kv_heads > 0 ? kv_heads : heads; }
+  constexpr Index head_width() const { return head_dim > 0 ? head_dim : heads > 0 ? width / heads : width; }
 };
 
 /// Which stack a block belongs to, for policies whose constants differ (DeepNorm).

@@ -48,11 +48,11 @@ struct ColumnSums {
       for (Index b = 0; b + step < blocks(rows); b += 2 * step)
         simd::add_to(total + b * columns, total + (b + step) * columns, columns);
   }
-  /// gradient += sums of columns [first, first + count).
+  /// gradient += factor * sums of columns [first, first + count).
   template <class P>
-  void add_to(P* gradient, Index first, Index count) const noexcept {
+  void add_to(P* gradient, Index first, Index count, double factor = 1) const noexcept {
     for (Index i = 0; i < count; ++i)
-      gradient[i] = static_cast<P>(static_cast<T>(gradient[i]) + static_cast<T>(total[first + i]));
+      gradient[i] = static_cast<P>(static_cast<T>(gradient[i]) + static_cast<T>(factor * total[first + i]));
   }
   /// gradient += the sum of them all.
   template <class P>

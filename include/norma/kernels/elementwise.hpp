@@ -53,6 +53,12 @@ void scale_add(Input<T> x, std::type_identity_t<T> s, Input<T> b, MatrixView<T> 
   transform(
       y, [&](auto p, auto q) NORMA_INLINE_LAMBDA { return simd::fma(factor, p, q); }, x, b);
 }
+/// y += a b
+template <class T>
+void multiply_add(Input<T> a, Input<T> b, MatrixView<T> y) noexcept {
+  transform(
+      y, [](auto p, auto q, auto z) NORMA_INLINE_LAMBDA { return simd::fma(p, q, z); }, a, b, MatrixView<const T>(y));
+}
 /// y = s x, or y += s x
 template <class T>
 void scale_write(Input<T> x, std::type_identity_t<T> s, MatrixView<T> y, Write write) noexcept {

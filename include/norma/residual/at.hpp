@@ -4,6 +4,8 @@
 
 #include <norma/core/module.hpp>
 
+#include <string>
+
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
 template <Role R>
@@ -25,6 +27,7 @@ struct At {
   Depth depth;
   int site = 0;  ///< index of this sublayer in its stack, from 0
   NormType norm;
+  Dimensions dims{};  ///< the block's
 
   /// `module` at sites of this role, nothing at others.
   template <Role Q, class M>
@@ -35,5 +38,12 @@ struct At {
       return None{};
   }
 };
+
+/// For policies whose constants differ by side. \throws Error for a side of an encoder-decoder without both depths.
+inline void check_sides(const char* policy, const Depth& depth) {
+  if (depth.side != Side::single && (depth.encoder_layers < 1 || depth.decoder_layers < 1))
+    fail(std::string(policy) + ": a side of an encoder-decoder needs the layers of both, given " +
+         std::to_string(depth.encoder_layers) + " and " + std::to_string(depth.decoder_layers));
+}
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET

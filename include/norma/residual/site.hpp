@@ -14,6 +14,13 @@
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
+namespace detail {
+struct LooksAtNothing {
+  template <class... A>
+  void operator()(const A&...) const {}
+};
+}  // namespace detail
+
 template <class T, class Table, class F>
 class Site {
   template <class S, class D>
@@ -27,6 +34,7 @@ class Site {
  public:
   static constexpr int kParts = Table::parts;
   static constexpr bool kFused = kIsScaledSum<Joiner> && kNormsSums<Out>;
+  static constexpr bool kCalibrates = std::is_base_of_v<CalibratedJoin, Joiner>;
   static_assert(Joiner::writes(0) || (std::is_same_v<In, None> && std::is_same_v<Out, None>),
                 "norma: with in() or out(), which change part 0, the join writes part 0");
 
@@ -43,6 +51,7 @@ class Site {
     typename Pre::Tape pre;
     typename F::Tape f;
     typename Post::Tape post;
+    detail::JoinTape<Joiner> join;
     typename Out::Tape out;
   };
 
@@ -107,21 +116,25 @@ class Site {
     t.pre = p.child(pre_, pass);
     t.f = p.child(f_, pass);
     t.post = p.child(post_, pass);
+    t.join = detail::plan_join(join_, p, pass);
     t.out = p.child(out_, pass);
     return t;
   }
 
-  void forward(const T* weights, const Tape& t) const {
+  /// before_join(join, stream, branch) looks at what is about to be joined: see Calibration.
+  template <class Look = detail::LooksAtNothing>
+  void forward(const T* weights, const Tape& t, const Look& before_join = {}) const {
     if (active(in_)) in_.forward(weights, t.s[0], t.in_y, t.in);
     if (active(pre_)) read(pre_, weights, t.s1, t.pre_y, t.pre);
     f_.forward(weights, t.u, t.v, t.f);
     if (active(post_)) post_.forward(weights, MatrixView<const T>(t.v), t.post_y, t.post);
     drop(t, t.w);
     const MatrixView<const T> w = t.w;
+    before_join(join_, t.s1, w);
     if constexpr (kFused) {
       out_.forward_sum(weights, join_.sum(t.s1[0], w), t.joined[0], t.out_y[0], t.out);
     } else {
-      join_.forward(weights, t.s1, w, t.joined);
+      detail::join_forward(join_, weights, t.s1, w, t.joined, t.join);
       if (active(out_)) out_.forward(weights, MatrixView<const T>(t.joined[0]), t.out_y[0], t.out);
     }
   }
@@ -134,7 +147,7 @@ class Site {
       out_.backward_sum(weights, join_.sum(t.s1[0], w), joined, ds0, ds[0], t.dw, gradients, t.out);
     } else {
       if (active(out_)) out_.backward(weights, joined, ds0, ds[0], Write::assign, gradients, t.out);
-      join_.backward(weights, t.s1, w, ds, t.dw, gradients);
+      detail::join_backward(join_, weights, t.s1, w, ds, t.dw, gradients, t.join);
     }
     drop(t, t.dw);
     if (active(post_)) post_.backward(weights, MatrixView<const T>(t.v), dw, t.dw, Write::assign, gradients, t.post);

@@ -21,6 +21,9 @@ struct open {};
 struct close {};
 struct per_block {};
 struct gain {};
+struct logits {};
+// Hooks.
+struct after_step {};
 }  // namespace slot
 
 template <int Parts, class... F>
@@ -46,16 +49,41 @@ struct Table : Entries<F...> {
   auto open(auto m) const { return with_module<slot::open>(m); }
   /// From the stream to the output of the stack.
   auto close(auto m) const { return with_reader<slot::close>(m); }
+  /// On what the head of a language model gives: width vocabulary.
+  auto logits(auto m) const { return with_module<slot::logits>(m); }
+  /// hook(const ParameterInfo&, MatrixView<T> values), called for every parameter once the weights are drawn and after
+  /// every step of an optimiser: see Network::after_step.
+  template <class H>
+  auto after_step(H hook) const {
+    static_assert(std::is_invocable_v<const H&, const ParameterInfo&, MatrixView<float>>,
+                  "norma: after_step takes a function of a parameter's info and its values");
+    return with<slot::after_step>(hook);
+  }
   /// The stream begins and ends with each block, not with the stack: all parts start as the block's input, part 0
   /// leaves.
   auto per_block() const { return with<slot::per_block>(true); }
-  /// A factor on what the initialiser draws for these kinds of parameters.
-  auto gain(double factor, Kind kinds) const { return with<slot::gain>(Gain{factor, kinds}); }
+  /// A factor on what the initialiser draws for these kinds of parameters. May be said several times: factors multiply.
+  /// At the ends of a language model it acts on its embedding and head.
+  auto gain(double factor, Kind kinds) const {
+    if constexpr (Entries<F...>::template has<slot::gain>) {
+      Table table = *this;
+      static_cast<Filled<slot::gain, Gain>&>(table).value.multiply(factor, kinds);
+      return table;
+    } else {
+      return with<slot::gain>(Gain(factor, kinds));
+    }
+  }
 
   /// On queries, keys, values after their projection, per head: width head_dim.
   auto query(auto m) const { return with_module<slot::query>(m); }
   auto key(auto m) const { return with_module<slot::key>(m); }
+  /// On queries and keys after their rotary positions, per head.
+  auto rotated_query(auto m) const { return with_module<slot::rotated_query>(m); }
+  auto rotated_key(auto m) const { return with_module<slot::rotated_key>(m); }
   auto value(auto m) const { return with_module<slot::value>(m); }
+  /// On queries, on keys, all heads together: width heads x head_dim, kv_heads x head_dim. In place of those per head.
+  auto whole_query(auto m) const { return with_module<slot::whole_query>(m); }
+  auto whole_key(auto m) const { return with_module<slot::whole_key>(m); }
   /// In place of 1 / sqrt(head_dim).
   auto score_scale(auto factor) const { return with_number<slot::score_scale>(factor); }
   /// A learned factor for every head before the output projection, with its initial value.
@@ -65,8 +93,13 @@ struct Table : Entries<F...> {
   /// On the feed-forward's up and gate projections, before the activation: width hidden.
   auto up(auto m) const { return with_module<slot::up>(m); }
   auto gate(auto m) const { return with_module<slot::gate>(m); }
+  /// On the activation's argument, whichever of the two it is: width hidden. Fill this or that one.
+  auto before_activation(auto m) const { return with_module<slot::before_activation>(m); }
   /// After the activation, before the down projection: width hidden.
   auto hidden(auto m) const { return with_module<slot::hidden>(m); }
+
+  /// At Role::parallel: on what each sublayer of a parallel block reads, one for each of them.
+  auto branch(auto m) const { return with_module<slot::branch>(m); }
 
  private:
   template <class S, class M>

@@ -27,36 +27,48 @@ template <class T, class Inner, bool kCross>
 class MultiHeadAttention : public Product {
   template <class S>
   using Entry = decltype(std::declval<Inner>().template get<S>(None{}));
-  using QueryEntry = Entry<slot::query>;
-  using KeyEntry = Entry<slot::key>;
+  static constexpr bool kWholeQuery = Inner::template has<slot::whole_query>;
+  static constexpr bool kWholeKey = Inner::template has<slot::whole_key>;
+  static_assert(!(kWholeQuery && Inner::template has<slot::query>)&&!(kWholeKey && Inner::template has<slot::key>),
+                "norma: queries and keys are normed per head or all heads together, not both");
+  using QuerySlot = std::conditional_t<kWholeQuery, slot::whole_query, slot::query>;
+  using KeySlot = std::conditional_t<kWholeKey, slot::whole_key, slot::key>;
+  using QueryEntry = Entry<QuerySlot>;
+  using KeyEntry = Entry<KeySlot>;
   using ValueEntry = Entry<slot::value>;
+  using RotatedQueryEntry = Entry<slot::rotated_query>;
+  using RotatedKeyEntry = Entry<slot::rotated_key>;
   using OutputEntry = Entry<slot::before_output>;
   static constexpr bool kHeadScale = Inner::template has<slot::head_scale>;
 
  public:
   using Scalar = T;
-  using takes = Takes<slot::query, slot::key, slot::value, slot::score_scale, slot::head_scale, slot::before_output>;
+  using takes = Takes<slot::query, slot::key, slot::value, slot::whole_query, slot::whole_key, slot::rotated_query,
+                      slot::rotated_key, slot::score_scale, slot::head_scale, slot::before_output>;
   static constexpr bool needs_x = true;
 
-  /// q, k, v, o: as projected and as attended. Where an entry is empty, the second name is the first's view.
+  /// q, k, v, o: as projected (_in), turned by their positions (_turned), and as attended. Where an entry is empty, the
+  /// second name is the first's view.
   struct Tape {
     kernels::AttentionProblem<T> problem;
     const Index* positions;
     MatrixView<const T> memory;
     MatrixView<T> d_memory;
-    MatrixView<T> q, k, v, q_in, k_in, v_in, o, o_scaled, o_out, log_sums, cosines, sines;
+    MatrixView<T> q, k, v, q_in, k_in, v_in, q_turned, k_turned, o, o_scaled, o_out, log_sums, cosines, sines;
     MatrixView<T> dq, dk, dv, d_o;
     typename Linear<T>::Tape query, key, value, output;
     typename QueryEntry::Tape query_entry;
     typename KeyEntry::Tape key_entry;
     typename ValueEntry::Tape value_entry;
+    typename RotatedQueryEntry::Tape rotated_query_entry;
+    typename RotatedKeyEntry::Tape rotated_key_entry;
     typename OutputEntry::Tape output_entry;
   };
 
   explicit MultiHeadAttention(const Dimensions& dims, const Inner& entries = {})
       : width_(dims.width),
         heads_(dims.heads),
-        kv_heads_(dims.kv_heads > 0 ? dims.kv_heads : dims.heads),
+        kv_heads_(dims.key_value_heads()),
         head_dim_(checked_head_dim(dims)),
         rotary_(kCross ? Rotary{} : checked_rotary(dims.rotary, head_dim_)),
         projections_(dims.projections),
@@ -65,9 +77,11 @@ class MultiHeadAttention : public Product {
         key_(kv_heads_ * head_dim_, Kind::key, bias_),
         value_(kv_heads_ * head_dim_, Kind::value, bias_),
         output_(dims.width, Kind::output, bias_),
-        query_entry_(entries.template get<slot::query>(None{})),
-        key_entry_(entries.template get<slot::key>(None{})),
+        query_entry_(entries.template get<QuerySlot>(None{})),
+        key_entry_(entries.template get<KeySlot>(None{})),
         value_entry_(entries.template get<slot::value>(None{})),
+        rotated_query_entry_(entries.template get<slot::rotated_query>(None{})),
+        rotated_key_entry_(entries.template get<slot::rotated_key>(None{})),
         output_entry_(entries.template get<slot::before_output>(None{})),
         head_scale_initial_(entries.template get<slot::head_scale>(1.0)),
         dropout_rate_(kernels::checked_rate(dims.dropout.attention, "dropout.attention")) {
@@ -92,9 +106,11 @@ class MultiHeadAttention : public Product {
     } else {
       declare_fused(layout, width);
     }
-    declare("query_entry", query_entry_, head_dim_);
-    declare("key_entry", key_entry_, head_dim_);
+    declare("query_entry", query_entry_, kWholeQuery ? heads_ * head_dim_ : head_dim_);
+    declare("key_entry", key_entry_, kWholeKey ? kv_heads_ * head_dim_ : head_dim_);
     declare("value_entry", value_entry_, head_dim_);
+    declare("rotated_query_entry", rotated_query_entry_, head_dim_);
+    declare("rotated_key_entry", rotated_key_entry_, head_dim_);
     if constexpr (kHeadScale)
       head_scale_ = layout.add("head_scale", 1, heads_, Kind::scale, constant(head_scale_initial_));
     declare("before_output", output_entry_, heads_ * head_dim_);
@@ -128,10 +144,12 @@ class MultiHeadAttention : public Product {
     if (call.training && dropout_rate_ > 0)
       t.problem.dropout = {dropout_rate_, Rng(call.seed).stream(dropout_name_).substream(call.step)};
 
-    t.q = t.q_in = p.keep<T>(rows, width);
-    t.k = t.k_in = p.keep<T>(key_rows, kv_width);
+    t.q = t.q_in = t.q_turned = p.keep<T>(rows, width);
+    t.k = t.k_in = t.k_turned = p.keep<T>(key_rows, kv_width);
     t.v = t.v_in = p.keep<T>(key_rows, kv_width);
     t.o = t.o_scaled = p.keep<T>(rows, width);
+    if (active(rotated_query_entry_)) t.q_in = t.q_turned = p.keep_if<T>(RotatedQueryEntry::needs_x, rows, width);
+    if (active(rotated_key_entry_)) t.k_in = t.k_turned = p.keep_if<T>(RotatedKeyEntry::needs_x, key_rows, kv_width);
     if (active(query_entry_)) t.q_in = p.keep_if<T>(QueryEntry::needs_x, rows, width);
     if (active(key_entry_)) t.k_in = p.keep_if<T>(KeyEntry::needs_x, key_rows, kv_width);
     if (active(value_entry_)) t.v_in = p.keep_if<T>(ValueEntry::needs_x, key_rows, kv_width);
@@ -155,9 +173,11 @@ class MultiHeadAttention : public Product {
     const auto per_head = [](const Pass& q, Index heads) {
       return Pass{{q.shape.batch, q.shape.tokens * heads}, q.call};
     };
-    t.query_entry = p.child(query_entry_, per_head(pass, heads_));
-    t.key_entry = p.child(key_entry_, per_head(key_pass, kv_heads_));
+    t.query_entry = p.child(query_entry_, per_head(pass, kWholeQuery ? 1 : heads_));
+    t.key_entry = p.child(key_entry_, per_head(key_pass, kWholeKey ? 1 : kv_heads_));
     t.value_entry = p.child(value_entry_, per_head(key_pass, kv_heads_));
+    t.rotated_query_entry = p.child(rotated_query_entry_, per_head(pass, heads_));
+    t.rotated_key_entry = p.child(rotated_key_entry_, per_head(key_pass, kv_heads_));
     t.output_entry = p.child(output_entry_, pass);
     t.output = p.child(output_, pass);
     return t;
@@ -171,14 +191,16 @@ class MultiHeadAttention : public Product {
     const auto run = [&](const auto& entry, MatrixView<T> in, MatrixView<T> out, const auto& tape) {
       if (active(entry)) entry.forward(weights, MatrixView<const T>(in), out, tape);
     };
-    run(query_entry_, per_head(t.q_in), per_head(t.q), t.query_entry);
-    run(key_entry_, per_head(t.k_in), per_head(t.k), t.key_entry);
+    run(query_entry_, queries(t.q_in), queries(t.q_turned), t.query_entry);
+    run(key_entry_, keys(t.k_in), keys(t.k_turned), t.key_entry);
     run(value_entry_, per_head(t.v_in), per_head(t.v), t.value_entry);
     if (rotary_.width > 0) {
       kernels::rotary_angles(t.positions, rotary_.base, t.cosines, t.sines);
-      turn(t.q, t, 1);
-      turn(t.k, t, 1);
+      turn(t.q_turned, t, 1);
+      turn(t.k_turned, t, 1);
     }
+    run(rotated_query_entry_, per_head(t.q_turned), per_head(t.q), t.rotated_query_entry);
+    run(rotated_key_entry_, per_head(t.k_turned), per_head(t.k), t.rotated_key_entry);
     kernels::attention_forward<T>(t.problem, t.q, t.k, t.v, t.o, t.log_sums);
     if constexpr (kHeadScale) scale_heads(head_scale_.in(weights).data, t.o, t.o_scaled);
     run(output_entry_, t.o_scaled, t.o_out, t.output_entry);
@@ -196,12 +218,14 @@ class MultiHeadAttention : public Product {
     if constexpr (kHeadScale)
       scale_heads_backward(head_scale_.in(weights).data, t.o, t.d_o, head_scale_.in(gradients).data);
     kernels::attention_backward<T>(t.problem, t.q, t.k, t.v, t.o, t.log_sums, t.d_o, t.dq, t.dk, t.dv);
+    run(rotated_query_entry_, per_head(t.q_turned), per_head(t.dq), t.rotated_query_entry);
+    run(rotated_key_entry_, per_head(t.k_turned), per_head(t.dk), t.rotated_key_entry);
     if (rotary_.width > 0) {
       turn(t.dq, t, -1);
       turn(t.dk, t, -1);
     }
-    run(query_entry_, per_head(t.q_in), per_head(t.dq), t.query_entry);
-    run(key_entry_, per_head(t.k_in), per_head(t.dk), t.key_entry);
+    run(query_entry_, queries(t.q_in), queries(t.dq), t.query_entry);
+    run(key_entry_, keys(t.k_in), keys(t.dk), t.key_entry);
     run(value_entry_, per_head(t.v_in), per_head(t.dv), t.value_entry);
     query_.backward(weights, x, t.dq, dx, write, gradients, t.query);
     const MatrixView<const T> source = kCross ? t.memory : x;
@@ -214,7 +238,7 @@ class MultiHeadAttention : public Product {
   static Index checked_head_dim(const Dimensions& dims) {
     if (dims.heads < 1) fail("attention: " + std::to_string(dims.heads) + " heads, wanted at least 1");
     if (dims.kv_heads < 0) fail("attention: kv_heads is " + std::to_string(dims.kv_heads));
-    const Index kv_heads = dims.kv_heads > 0 ? dims.kv_heads : dims.heads;
+    const Index kv_heads = dims.key_value_heads();
     if (dims.heads % kv_heads != 0)
       fail("attention: " + std::to_string(kv_heads) + " key/value heads do not divide " + std::to_string(dims.heads) +
            " heads");
@@ -223,7 +247,7 @@ class MultiHeadAttention : public Product {
     if (dims.width % dims.heads != 0)
       fail("attention: " + std::to_string(dims.heads) + " heads do not divide width " + std::to_string(dims.width) +
            "; set head_dim");
-    return dims.width / dims.heads;
+    return dims.head_width();
   }
   static Rotary checked_rotary(Rotary rotary, Index head_dim) {
     if (rotary.width == Rotary::kWholeHead) rotary.width = head_dim;
@@ -280,6 +304,9 @@ class MultiHeadAttention : public Product {
 
   /// The same memory with one row per token and head.
   MatrixView<T> per_head(MatrixView<T> m) const { return {m.data, m.size() / head_dim_, head_dim_}; }
+  /// As their entries take them.
+  MatrixView<T> queries(MatrixView<T> m) const { return kWholeQuery ? m : per_head(m); }
+  MatrixView<T> keys(MatrixView<T> m) const { return kWholeKey ? m : per_head(m); }
 
   void turn(MatrixView<T> m, const Tape& t, int direction) const {
     kernels::rotate<T>(m, head_dim_, t.cosines, t.sines, rotary_.interleaved, static_cast<T>(direction));
@@ -305,6 +332,8 @@ class MultiHeadAttention : public Product {
   QueryEntry query_entry_;
   KeyEntry key_entry_;
   ValueEntry value_entry_;
+  RotatedQueryEntry rotated_query_entry_;
+  RotatedKeyEntry rotated_key_entry_;
   OutputEntry output_entry_;
   double head_scale_initial_;
   Parameter head_scale_{};

@@ -23,13 +23,22 @@ template <class T, class Inner, class Act, bool kGated>
 class FeedForward : public Product {
   template <class S>
   using Entry = decltype(std::declval<Inner>().template get<S>(None{}));
-  using UpEntry = Entry<slot::up>;
-  using GateEntry = Entry<slot::gate>;
+  // The activation's argument has a name of its own, and that of the projection it is.
+  using Argument = std::conditional_t<kGated, slot::gate, slot::up>;
+  static constexpr bool kArgumentNamed = Inner::template has<slot::before_activation>;
+  static_assert(!kArgumentNamed || !Inner::template has<Argument>,
+                "norma: before_activation and the slot of its projection are one place: fill one of them");
+  using ArgumentSlot = std::conditional_t<kArgumentNamed, slot::before_activation, Argument>;
+  using UpSlot = std::conditional_t<kGated, slot::up, ArgumentSlot>;
+  using GateSlot = std::conditional_t<kGated, ArgumentSlot, slot::gate>;
+  using UpEntry = Entry<UpSlot>;
+  using GateEntry = Entry<GateSlot>;
   using HiddenEntry = Entry<slot::hidden>;
 
  public:
   using Scalar = T;
-  using takes = std::conditional_t<kGated, Takes<slot::up, slot::gate, slot::hidden>, Takes<slot::up, slot::hidden>>;
+  using takes = std::conditional_t<kGated, Takes<slot::up, slot::gate, slot::before_activation, slot::hidden>,
+                                   Takes<slot::up, slot::before_activation, slot::hidden>>;
   static constexpr bool needs_x = true;
 
   /// a: the argument of the activation; b: what the gate multiplies; h: the product; h_out: after the entry.
@@ -51,8 +60,8 @@ class FeedForward : public Product {
         up_(hidden_, Kind::up, bias_),
         gate_(hidden_, Kind::up, bias_),
         down_(dims.width, Kind::down, bias_),
-        up_entry_(entries.template get<slot::up>(None{})),
-        gate_entry_(entries.template get<slot::gate>(None{})),
+        up_entry_(entries.template get<UpSlot>(None{})),
+        gate_entry_(entries.template get<GateSlot>(None{})),
         hidden_entry_(entries.template get<slot::hidden>(None{})),
         dropout_rate_(kernels::checked_rate(dims.dropout.hidden, "dropout.hidden")) {}
 
@@ -71,8 +80,9 @@ class FeedForward : public Product {
       if constexpr (kGated) declare("gate", gate_, width);
       declare("up", up_, width);
     }
-    declare("gate_entry", gate_entry_, hidden_);
-    declare("up_entry", up_entry_, hidden_);
+    constexpr const char* kArgumentName = kArgumentNamed ? "before_activation" : kGated ? "gate_entry" : "up_entry";
+    declare(kGated ? kArgumentName : "gate_entry", gate_entry_, hidden_);
+    declare(kGated ? "up_entry" : kArgumentName, up_entry_, hidden_);
     declare("hidden_entry", hidden_entry_, hidden_);
     declare("down", down_, hidden_);
     dropout_name_ = layout.stream_name("dropout");

@@ -16,7 +16,6 @@
 
 #include <cmath>
 #include <optional>
-#include <string>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
@@ -36,10 +35,8 @@ struct DeepNorm {
   };
   /// \throws Error for a side of an encoder-decoder without both depths.
   static Constants constants(const Depth& depth) {
+    check_sides("DeepNorm", depth);
     const double n = depth.encoder_layers, m = depth.decoder_layers, l = depth.layers;
-    if (depth.side != Side::single && (depth.encoder_layers < 1 || depth.decoder_layers < 1))
-      fail("DeepNorm: a side of an encoder-decoder needs the layers of both, given " +
-           std::to_string(depth.encoder_layers) + " and " + std::to_string(depth.decoder_layers));
     switch (depth.side) {
       case Side::encoder:
         return {0.81 * std::pow(n * n * n * n * m, 1.0 / 16), 0.87 * std::pow(n * n * n * n * m, -1.0 / 16)};
