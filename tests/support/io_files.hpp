@@ -47,7 +47,7 @@ testing::AssertionResult refused(const Bytes& file, const Part&... parts) {
   const Bytes exact(file);
   const std::string message = error_of([&] { Safetensors::parse(exact); });
   if (message.empty()) return testing::AssertionFailure() << "was read";
-  for (const std::string_view part : {std::string_view(parts)...})
+  for (const std::string_view part : std::initializer_list<std::string_view>{parts...})
     if (message.find(part) == std::string::npos)
       return testing::AssertionFailure() << "\"" << message << "\" does not say \"" << part << "\"";
   return testing::AssertionSuccess();

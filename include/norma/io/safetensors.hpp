@@ -91,6 +91,8 @@ class Safetensors {
 
   void read_header(std::string_view text, std::span<const std::byte> data) {
     if (text.empty() || text.front() != '{') refuse("its header does not start with {");
+    // To the parser that would be the end, and what follows none of its business.
+    if (text.find('\0') != text.npos) refuse("its header holds a byte of zero");
     detail::HeaderReader reader;
     if (!nlohmann::json::sax_parse(text.begin(), text.end(), &reader)) refuse(reader.problem);
     metadata_ = std::move(reader.metadata);
