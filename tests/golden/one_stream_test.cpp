@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// Placements of one stream without gates.
+#include "golden_case.hpp"
+
+namespace {
+
+using golden::Network;
+
+const Network<norma::Block<norma::GLMDeepNorm>> glm_deep_norm("GLMDeepNorm");
+const Network<norma::Block<norma::NormFormer>> norm_former("NormFormer");
+const Network<norma::Block<norma::LayerNormScaling>> layer_norm_scaling("LayerNormScaling");
+
+}  // namespace

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// The oldest placements; in decoders, too.
+#include "golden_case.hpp"
+
+namespace {
+
+using golden::Network;
+
+const Network<norma::Block<norma::PostLN>> post_ln("PostLN");
+const Network<norma::Block<norma::PreLN>> pre_ln("PreLN");
+const Network<norma::DecoderBlock<norma::PostLN>> decoder_post_ln("decoder PostLN");
+const Network<norma::DecoderBlock<norma::PreLN>> decoder_pre_ln("decoder PreLN");
+
+}  // namespace
