@@ -1,18 +1,39 @@
 # SPDX-License-Identifier: MIT
 """Placements as public packages run them: the package's own module, its parameters replaced by tensors made of norma's
 weights. What stands here is only which of its parameters is which of norma's."""
+import sys
 import types
+import warnings
 
+import admin_torch
 import torch
+import transformers
+import nGPT_pytorch  # noqa: F401
+from rezero.transformer import RZTXEncoderLayer
 from torch import nn
 from torch.func import functional_call
 
+from equations import attention, blocks, feed_forward, layer_norm as plain_layer_norm
 from golden import case
+
+import x_transformers
+
+# torchscale imports this one function of timm, which drops paths: never, here.
+sys.modules["timm.models.layers"] = types.SimpleNamespace(drop_path=None)
+from torchscale.architecture.config import EncoderConfig  # noqa: E402
+from torchscale.architecture.encoder import Encoder as TorchscaleEncoder  # noqa: E402
+
+ngpt = sys.modules["nGPT_pytorch.nGPT"]
+# These classes define == and so, by Python's rules, have no hash; torch needs one to list parameters.
+for cls in (ngpt.Attention, ngpt.FeedForward, ngpt.NormLinear, ngpt.Scale):
+    cls.__hash__ = nn.Module.__hash__
+
+warnings.filterwarnings("ignore", message="enable_nested_tensor")
 
 
 def call(module, parameters, *arguments, **options):
     """The module on these parameters: all of them, and no others."""
-    return functional_call(module, parameters, arguments, options, strict=True)
+    return functional_call(module, {**dict(module.named_buffers()), **dict(parameters)}, arguments, options, strict=True)
 
 
 def causal_mask(s, tokens):
@@ -71,7 +92,7 @@ def torch_stack(s, norm, layer, stack):
 
 def torch_encoder(s, w, x, norm):
     stack = torch_stack(s, norm, nn.TransformerEncoderLayer, nn.TransformerEncoder)
-    return call(stack, dict(torch_layers(s, w, norm)), x, mask=causal_mask(s, s.tokens))
+    return call(stack, (torch_layers(s, w, norm)), x, mask=causal_mask(s, s.tokens))
 
 
 @case("PostLN", "torch:nn.TransformerEncoder(norm_first=False)")
@@ -86,7 +107,7 @@ def pre_ln(s, w, x):
 
 def torch_decoder(s, w, x, memory, norm):
     stack = torch_stack(s, norm, nn.TransformerDecoderLayer, nn.TransformerDecoder)
-    return call(stack, dict(torch_layers(s, w, norm, decoder=True)), x, memory, tgt_mask=causal_mask(s, s.tokens))
+    return call(stack, (torch_layers(s, w, norm, decoder=True)), x, memory, tgt_mask=causal_mask(s, s.tokens))
 
 
 @case("decoder PostLN", "torch:nn.TransformerDecoder(norm_first=False)", memory_tokens=5)
@@ -97,3 +118,227 @@ def decoder_post_ln(s, w, x, memory):
 @case("decoder PreLN", "torch:nn.TransformerDecoder(norm_first=True, norm=LayerNorm)", memory_tokens=5)
 def decoder_pre_ln(s, w, x, memory):
     return torch_decoder(s, w, x, memory, "pre")
+
+
+# torchscale: computes the softmax in float32 whatever the module's type
+
+
+def torchscale_layers(s, w, norm, sub_norm):
+    for i in range(s.layers):
+        a, f, to = f"layers.{i}.attention", f"layers.{i}.feed_forward", f"layers.{i}."
+        for part, name in (("query", "q"), ("key", "k"), ("value", "v"), ("output", "out")):
+            yield from linear(w, f"{a}.{part}", s.width, s.width, f"{to}self_attn.{name}_proj")
+        yield from linear(w, f + ".up", s.hidden, s.width, to + "ffn.fc1")
+        yield from linear(w, f + ".down", s.width, s.hidden, to + "ffn.fc2")
+        yield from layer_norm(w, f"{a}.{norm}", s.width, to + "self_attn_layer_norm")
+        yield from layer_norm(w, f"{f}.{norm}", s.width, to + "final_layer_norm")
+        if sub_norm:
+            yield from layer_norm(w, a + ".before_output", s.width, to + "self_attn.inner_attn_ln")
+            yield from layer_norm(w, f + ".hidden_entry", s.hidden, to + "ffn.ffn_layernorm")
+    if norm == "pre":
+        yield from layer_norm(w, "close", s.width, "layer_norm")
+
+
+def torchscale_encoder(s, w, x, norm, **options):
+    encoder = TorchscaleEncoder(EncoderConfig(
+        encoder_embed_dim=s.width, encoder_attention_heads=s.heads, encoder_ffn_embed_dim=s.hidden,
+        encoder_layers=s.layers, layernorm_eps=s.eps, dropout=0.0, no_output_layer=True, vocab_size=-1, **options))
+    return call(encoder, torchscale_layers(s, w, norm, "subln" in options), None, token_embeddings=x,
+                attn_mask=causal_mask(s, s.tokens).double())["encoder_out"]
+
+
+@case("DeepNorm", "torchscale:architecture.encoder.Encoder(deepnorm=True)", layers=3)
+def deep_norm(s, w, x):
+    return torchscale_encoder(s, w, x, "out", deepnorm=True)
+
+
+@case("SubLN", "torchscale:architecture.encoder.Encoder(subln=True)")
+def sub_ln(s, w, x):
+    return torchscale_encoder(s, w, x, "pre", subln=True)
+
+
+# x-transformers: attention without biases, norms without beta
+
+
+def x_transformers_layers(s, w, norm, wrapped=False, post=False, gate=False, close=True):
+    """norm(name, to): the parameters of a norm. wrapped: the sublayer stands in a module that scales it."""
+    for i in range(s.layers):
+        for k, role in enumerate(("attention", "feed_forward")):
+            name, to = f"layers.{i}.{role}", f"layers.{2 * i + k}."
+            yield from norm(name + ".pre", to + "0.0.")
+            if post:
+                yield from norm(name + ".post", to + "0.1.")
+            if gate:
+                yield to + "1.gamma", w(name + ".join.gate", s.width, around=0.5)
+            to += "1.fn." if wrapped else "1."
+            if role == "attention":
+                for part, of in (("query", "q"), ("key", "k"), ("value", "v"), ("output", "out")):
+                    yield from linear(w, f"{name}.{part}", s.width, s.width, f"{to}to_{of}", bias=False)
+            else:
+                yield from linear(w, name + ".up", s.hidden, s.width, to + "ff.0.0")
+                yield from linear(w, name + ".down", s.width, s.hidden, to + "ff.2")
+    if close:
+        yield from norm("close", "final_norm.")
+
+
+def x_transformers_stack(s, w, x, norm, parts=None, **options):
+    kind = x_transformers.Decoder if s.causal else x_transformers.Encoder
+    stack = kind(dim=s.width, depth=s.layers, heads=s.heads, attn_dim_head=s.head_dim, ff_mult=s.hidden / s.width,
+                 norm_add_unit_offset=False, verbose=False, **options)
+    return call(stack, x_transformers_layers(s, w, norm, **(parts or {})), x)
+
+
+def only_gamma(s, w, stored="gamma"):
+    def norm(name, to):
+        yield to + stored, w(name + ".gamma", s.width, around=1)
+
+    return norm
+
+
+BIASLESS = {"attention_bias": False, "norm_beta": False}
+
+
+@case("PreLN", "x-transformers:Decoder", zero=(), options=BIASLESS)
+def pre_ln_biasless(s, w, x):
+    return x_transformers_stack(s, w, x, only_gamma(s, w))
+
+
+@case("PreLN RMSNorm", "x-transformers:Decoder(use_rmsnorm=True)", zero=(), eps=0, options=BIASLESS)
+def rms_norm(s, w, x):
+    return x_transformers_stack(s, w, x, only_gamma(s, w, "g"), use_rmsnorm=True)
+
+
+@case("PreLN ScaleNorm", "x-transformers:Decoder(use_scalenorm=True)", zero=(), options=BIASLESS)
+def scale_norm(s, w, x):
+    def norm(name, to):
+        # Stored as a factor on sqrt(width): the same function.
+        yield to + "g", w(name + ".g", 1, around=s.width**0.5) / s.width**0.5
+
+    return x_transformers_stack(s, w, x, norm, use_scalenorm=True)
+
+
+@case("PreLN DyT", "x-transformers:Decoder(use_dynamic_tanh=True)", zero=(), options={"attention_bias": False})
+def dyt(s, w, x):
+    def norm(name, to):
+        yield to + "pre_tanh_scale", w(name + ".alpha", 1, around=0.8).squeeze()
+        yield to + "gamma", w(name + ".gamma", s.width, around=1)
+        yield to + "beta", w(name + ".beta", s.width)
+
+    return x_transformers_stack(s, w, x, norm, use_dynamic_tanh=True)
+
+
+@case("PreLN Derf", "x-transformers:Decoder(use_derf=True)", zero=(), options={"attention_bias": False})
+def derf(s, w, x):
+    def norm(name, to):
+        yield to + "alpha", w(name + ".alpha", 1, around=0.8).squeeze()
+        yield to + "s", w(name + ".shift", 1).squeeze()
+        yield to + "gamma", w(name + ".gamma", s.width, around=1)
+        yield to + "beta", w(name + ".beta", s.width)
+
+    return x_transformers_stack(s, w, x, norm, use_derf=True)
+
+
+@case("Sandwich", "x-transformers:Encoder(sandwich_norm=True)", zero=(), causal=False, options=BIASLESS)
+def sandwich(s, w, x):
+    return x_transformers_stack(s, w, x, only_gamma(s, w), {"post": True}, sandwich_norm=True)
+
+
+@case("LayerScale", "x-transformers:Decoder(use_layerscale=True)", zero=(), options=BIASLESS)
+def layer_scale(s, w, x):
+    return x_transformers_stack(s, w, x, only_gamma(s, w), {"wrapped": True, "gate": True}, use_layerscale=True)
+
+
+@case("ScaledResidual", "x-transformers:Decoder(scale_residual_constant, depth_scale_residual)", zero=(),
+      options={**BIASLESS, "skip": 0.75, "branch": 0.375})
+def scaled_residual(s, w, x):
+    return x_transformers_stack(s, w, x, only_gamma(s, w), {"wrapped": True},
+                                scale_residual_constant=s.options["skip"], depth_scale_residual=s.options["branch"])
+
+
+# Hugging Face transformers: norms compute in float32. Rotary positions turn whole heads, whose width is even.
+
+
+def huggingface(model, parameters, x, embedding="embed_tokens"):
+    """A model on embeddings, without its own."""
+    unused = {embedding + ".weight": model.get_input_embeddings().weight.detach()}
+    return call(model, {**unused, **dict(parameters)}, inputs_embeds=x, use_cache=False).last_hidden_state
+
+
+def huggingface_config(kind, s, **options):
+    return kind(hidden_size=s.width, num_attention_heads=s.heads, intermediate_size=s.hidden,
+                num_hidden_layers=s.layers, vocab_size=3, pad_token_id=0, bos_token_id=1, eos_token_id=2,
+                attn_implementation="eager", **options)
+
+
+def grouped_layers(s, w, norms, close, around=1.0, query_key_norm=None):
+    """The layers of LLaMA's descendants. norms: (norma's name, theirs). query_key_norm: the widths of both."""
+    kv = s.options["kv_heads"] * s.head_dim
+    for i in range(s.layers):
+        a, f, to = f"layers.{i}.attention", f"layers.{i}.feed_forward", f"layers.{i}."
+        for part, of, rows in (("query", "q", s.width), ("key", "k", kv), ("value", "v", kv), ("output", "o", s.width)):
+            yield from linear(w, f"{a}.{part}", rows, s.width, f"{to}self_attn.{of}_proj", bias=False)
+        for part, (rows, columns) in (("gate", (s.hidden, s.width)), ("up", (s.hidden, s.width)),
+                                      ("down", (s.width, s.hidden))):
+            yield from linear(w, f"{f}.{part}", rows, columns, f"{to}mlp.{part}_proj", bias=False)
+        for name, of in norms:
+            yield f"{to}{of}.weight", w(f"layers.{i}.{name}.gamma", s.width, around=around)
+        for part, rows in zip(("query", "key"), query_key_norm or ()):
+            yield f"{to}self_attn.{part[0]}_norm.weight", w(f"{a}.{part}_entry.gamma", rows, around=around)
+    yield close + ".weight", w("close.gamma", s.width, around=around)
+
+
+GROUPED = dict(width=18, heads=3, zero=())
+GROUPED_OPTIONS = {"kv_heads": 1, "attention_bias": False, "feed_forward_bias": False, "rotary_width": 6}
+
+
+@case("PeriLN RMSNorm GeGLUTanh", "transformers:Gemma2Model", **GROUPED,
+      options={**GROUPED_OPTIONS, "norm_unit_offset": True})
+def peri_ln(s, w, x):
+    norms = (("attention.pre", "input_layernorm"), ("attention.post", "post_attention_layernorm"),
+             ("feed_forward.pre", "pre_feedforward_layernorm"), ("feed_forward.post", "post_feedforward_layernorm"))
+    config = huggingface_config(transformers.Gemma2Config, s, num_key_value_heads=1, head_dim=s.head_dim,
+                                query_pre_attn_scalar=s.head_dim, rms_norm_eps=s.eps, attn_logit_softcapping=None)
+    return huggingface(transformers.Gemma2Model(config), grouped_layers(s, w, norms, "norm", around=0), x)
+
+
+@case("OutputNorm WholeQKNorm RMSNorm SwiGLU", "transformers:Olmo2Model", **GROUPED, options=GROUPED_OPTIONS)
+def output_norm(s, w, x):
+    norms = (("attention.post", "post_attention_layernorm"), ("feed_forward.post", "post_feedforward_layernorm"))
+    config = huggingface_config(transformers.Olmo2Config, s, num_key_value_heads=1, rms_norm_eps=s.eps)
+    return huggingface(transformers.Olmo2Model(config),
+                       grouped_layers(s, w, norms, "norm", query_key_norm=(s.width, s.head_dim)), x)
+
+
+@case("PreLN PerHeadQKNorm RMSNorm SwiGLU", "transformers:Qwen3Model", **GROUPED, options=GROUPED_OPTIONS)
+def per_head_qk_norm(s, w, x):
+    norms = (("attention.pre", "input_layernorm"), ("feed_forward.pre", "post_attention_layernorm"))
+    config = huggingface_config(transformers.Qwen3Config, s, num_key_value_heads=1, head_dim=s.head_dim,
+                                rms_norm_eps=s.eps)
+    return huggingface(transformers.Qwen3Model(config),
+                       grouped_layers(s, w, norms, "norm", query_key_norm=(s.head_dim, s.head_dim)), x)
+
+
+# Packages for one placement each
+
+
+@case("ReZero", "rezero:transformer.RZTXEncoderLayer")
+def re_zero(s, w, x):
+    x = x.transpose(0, 1)
+    for layer in blocks(s):
+        name = f"layers.{layer - 1}"
+        parameters = [*torch_attention(s, w, name + ".attention", "self_attn"),
+                      *torch_feed_forward(s, w, name + ".feed_forward"),
+                      ("resweight", w(name + ".gate", 1, around=0.7))]
+        block = RZTXEncoderLayer(s.width, s.heads, s.hidden, dropout=0.0, activation="gelu")
+        x = call(block, parameters, x, src_mask=causal_mask(s, s.tokens))
+    return x.transpose(0, 1)
+
+
+@case("Admin", "admin-torch:OmegaResidual, around transcribed sublayers")
+def admin(s, w, x):
+    for layer in blocks(s):
+        for name, f in ((f"layers.{layer - 1}.attention", attention), (f"layers.{layer - 1}.feed_forward", feed_forward)):
+            residual = admin_torch.OmegaResidual(1.0, as_parameter=True, embed_dim=s.width)
+            sum = call(residual, {"omega": w(name + ".join.omega", s.width, around=1.5)}, x, f(s, w, name, x))
+            x = plain_layer_norm(s, w, name + ".out", sum)
+    return x
