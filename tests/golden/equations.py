@@ -43,8 +43,9 @@ def attention(s, w, name, x, memory=None, entry=same, heads=same, merged=same):
     return linear(w, name + ".output", merged(o.transpose(1, 2).flatten(-2)), s.width)
 
 
-def feed_forward(s, w, name, x, hidden=same):
-    return linear(w, name + ".down", hidden(F.gelu(linear(w, name + ".up", x, s.hidden))), s.width)
+def feed_forward(s, w, name, x, up=same, hidden=same):
+    """up(a) and hidden(h) stand before and after the activation."""
+    return linear(w, name + ".down", hidden(F.gelu(up(linear(w, name + ".up", x, s.hidden)))), s.width)
 
 
 def sublayers(s, w, layer):
@@ -147,7 +148,7 @@ def resi_dual(s, w, x):
         for name, f in sublayers(s, w, layer):
             branch = f(x)
             x, r = layer_norm(s, w, name + ".out", x + branch), r + branch
-    return x + layer_norm(s, w, "close", r)
+    return x + layer_norm(s, w, "close.part1", r)
 
 
 @case("TFixup", "equations:T-Fixup (ICML 2020), section 3: Post-LN without its norms")
@@ -156,3 +157,30 @@ def t_fixup(s, w, x):
         for _, f in sublayers(s, w, layer):
             x = x + f(x)
     return x
+
+
+@case("Fixup", "equations:arXiv 1901.09321, section 3, rules 1 to 3")
+def fixup(s, w, x):
+    def shift(name):
+        return lambda x: x + w(name + ".shift", 1)
+
+    for layer in blocks(s):
+        a, f = f"layers.{layer - 1}.attention", f"layers.{layer - 1}.feed_forward"
+        branch = attention(s, w, a, shift(a + ".pre")(x), merged=shift(a + ".before_output"))
+        x = x + w(a + ".post.0.factor", 1, around=1) * branch + w(a + ".post.1.shift", 1)
+        branch = feed_forward(s, w, f, shift(f + ".pre")(x), up=shift(f + ".before_activation"),
+                              hidden=shift(f + ".hidden_entry"))
+        x = x + w(f + ".post.0.factor", 1, around=1) * branch + w(f + ".post.1.shift", 1)
+    return x
+
+
+@case("SiameseNorm", "equations:arXiv 2602.08064, as in the authors' DeiT model")
+def siamese_norm(s, w, x):
+    y = x
+    for layer in blocks(s):
+        for name, f in sublayers(s, w, layer):
+            x = layer_norm(s, w, name + ".in", x)
+            branch = f(layer_norm(s, w, name + ".pre.1", x + layer_norm(s, w, name + ".pre.0.part1", y)))
+            x, y = x + branch / math.sqrt(2 * layer), y + branch
+    ends = layer_norm(s, w, "close.0.part0", x) + layer_norm(s, w, "close.0.part1", y)
+    return layer_norm(s, w, "close.1", ends)

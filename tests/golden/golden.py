@@ -8,10 +8,11 @@ back to norma's names.
 """
 import dataclasses
 import importlib.metadata
+import json
 import zlib
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import save
 
 torch.set_default_dtype(torch.float64)
 
@@ -120,4 +121,11 @@ def check(name, gradients, zero):
 
 
 def write(path, tensors, metadata):
-    save_file(tensors, path, metadata=dict(sorted(metadata.items())))
+    """The package's bytes, with the metadata in order: the same case and seed, the same file."""
+    data = save(tensors, metadata)
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:8 + size])
+    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode().ljust(size)
+    assert len(text) == size
+    path.write_bytes(data[:8] + text + data[8 + size:])

@@ -42,7 +42,6 @@ def main():
     for name in names:
         path = arguments.out / f"{name}.safetensors"
         golden.write(path, *golden.run(name, arguments.seed, overrides))
-        path.chmod(0o644)
         print(f"{path.stat().st_size:8} {path}")
 
 

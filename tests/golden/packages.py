@@ -17,6 +17,7 @@ from equations import attention, blocks, feed_forward, layer_norm as plain_layer
 from golden import case
 
 import x_transformers
+from transformers.models.idefics import modeling_idefics as idefics
 
 # torchscale imports this one function of timm, which drops paths: never, here.
 sys.modules["timm.models.layers"] = types.SimpleNamespace(drop_path=None)
@@ -169,7 +170,7 @@ def x_transformers_layers(s, w, norm, wrapped=False, post=False, gate=False, clo
             if post:
                 yield from norm(name + ".post", to + "0.1.")
             if gate:
-                yield to + "1.gamma", w(name + ".join.gate", s.width, around=0.5)
+                yield to + "1.gamma", w(name + ".join.lambda", s.width, around=0.5)
             to += "1.fn." if wrapped else "1."
             if role == "attention":
                 for part, of in (("query", "q"), ("key", "k"), ("value", "v"), ("output", "out")):
@@ -318,6 +319,66 @@ def per_head_qk_norm(s, w, x):
                        grouped_layers(s, w, norms, "norm", query_key_norm=(s.head_dim, s.head_dim)), x)
 
 
+@case("parallel PreLN GELUTanh", "transformers:GPTJModel", zero=(),
+      options={"attention_bias": False, "rotary_width": 4, "rotary_interleaved": True})
+def parallel(s, w, x):
+    parameters = list(layer_norm(w, "close", s.width, "ln_f"))
+    for i in range(s.layers):
+        name, to = f"layers.{i}.parallel", f"h.{i}."
+        parameters += layer_norm(w, name + ".pre", s.width, to + "ln_1")
+        for part, of in (("query", "q"), ("key", "k"), ("value", "v"), ("output", "out")):
+            parameters += linear(w, f"{name}.attention.{part}", s.width, s.width, f"{to}attn.{of}_proj", bias=False)
+        parameters += linear(w, name + ".feed_forward.up", s.hidden, s.width, to + "mlp.fc_in")
+        parameters += linear(w, name + ".feed_forward.down", s.width, s.hidden, to + "mlp.fc_out")
+    config = transformers.GPTJConfig(
+        n_embd=s.width, n_head=s.heads, n_inner=s.hidden, n_layer=s.layers, vocab_size=3, layer_norm_epsilon=s.eps,
+        rotary_dim=s.options["rotary_width"], bos_token_id=1, eos_token_id=2, attn_implementation="eager",
+        attn_pdrop=0.0, resid_pdrop=0.0, embd_pdrop=0.0)
+    return huggingface(transformers.GPTJModel(config), parameters, x, "wte")
+
+
+@case("parallel PreLNPerBranch", "transformers:GPTNeoXModel(use_parallel_residual=True)", zero=(),
+      options={"rotary_width": 4})
+def parallel_per_branch(s, w, x):
+    parameters = list(layer_norm(w, "close", s.width, "final_layer_norm"))
+    for i in range(s.layers):
+        a, f, to = f"layers.{i}.parallel.attention", f"layers.{i}.parallel.feed_forward", f"layers.{i}."
+        parameters += layer_norm(w, a + ".norm", s.width, to + "input_layernorm")
+        parameters += layer_norm(w, f + ".norm", s.width, to + "post_attention_layernorm")
+        for kind, part in zip(("weight", "bias"), fused(w, a, s.width)):
+            # Theirs has the rows of one head after another: its query, its key, its value.
+            by_head = part.unflatten(0, (3, s.heads, s.head_dim)).transpose(0, 1).flatten(0, 2)
+            parameters.append((f"{to}attention.query_key_value.{kind}", by_head))
+        parameters += linear(w, a + ".output", s.width, s.width, to + "attention.dense")
+        parameters += linear(w, f + ".up", s.hidden, s.width, to + "mlp.dense_h_to_4h")
+        parameters += linear(w, f + ".down", s.width, s.hidden, to + "mlp.dense_4h_to_h")
+    config = huggingface_config(transformers.GPTNeoXConfig, s, layer_norm_eps=s.eps, use_parallel_residual=True,
+                                rotary_pct=s.options["rotary_width"] / s.head_dim)
+    return huggingface(transformers.GPTNeoXModel(config), parameters, x, "embed_in")
+
+
+@case("GatedCrossAttention RMSNorm SwiGLU", "transformers:models.idefics.IdeficsGatedCrossAttentionLayer", width=18,
+      memory_tokens=5, zero=(), options={"attention_bias": False, "feed_forward_bias": False})
+def gated_cross_attention(s, w, x, memory):
+    config = transformers.IdeficsConfig(
+        hidden_size=s.width, num_attention_heads=s.heads, intermediate_size=s.hidden, rms_norm_eps=s.eps,
+        alpha_type="float", vision_config={"embed_dim": s.width}, attn_implementation="eager")
+    for i in range(s.layers):
+        a, f = f"layers.{i}.cross_attention", f"layers.{i}.feed_forward"
+        parameters = [("alpha_cross_attn", w(a + ".gate", 1, around=0.7)), ("alpha_dense", w(f + ".gate", 1, around=0.7)),
+                      ("input_layernorm.weight", w(a + ".pre.gamma", s.width, around=1)),
+                      ("post_attention_layernorm.weight", w(f + ".pre.gamma", s.width, around=1))]
+        for part in ("query", "key", "value", "output"):
+            parameters += linear(w, f"{a}.{part}", s.width, s.width, f"cross_attn.{part[0]}_proj", bias=False)
+        for part, (rows, columns) in (("gate", (s.hidden, s.width)), ("up", (s.hidden, s.width)),
+                                      ("down", (s.width, s.hidden))):
+            parameters += linear(w, f"{f}.{part}", rows, columns, f"mlp.{part}_proj", bias=False)
+        x = call(idefics.IdeficsGatedCrossAttentionLayer(config, i), parameters, x, image_hidden_states=memory,
+                 cross_attention_gate=torch.ones(s.batch, s.tokens))
+    # The closing norm is the host model's.
+    return w("close.gamma", s.width, around=1) * x * (x.square().mean(-1, keepdim=True) + s.eps).rsqrt()
+
+
 # Packages for one placement each
 
 
@@ -341,4 +402,37 @@ def admin(s, w, x):
             residual = admin_torch.OmegaResidual(1.0, as_parameter=True, embed_dim=s.width)
             sum = call(residual, {"omega": w(name + ".join.omega", s.width, around=1.5)}, x, f(s, w, name, x))
             x = plain_layer_norm(s, w, name + ".out", sum)
+    return x
+
+
+@case("NGPT SwiGLU", "nGPT-pytorch:nGPT.Residual, Attention, FeedForward", width=18, zero=(),
+      options={"attention_bias": False, "feed_forward_bias": False, "rotary_width": 6, "rotary_interleaved": True})
+def ngpt_stack(s, w, x):
+    def scale(name, *shape):
+        # Positive, as the package takes no absolute value; norma takes one of alpha, as the authors' code does.
+        return w(name, *shape, around=1.5)
+
+    def of_residual(name):
+        return "branch_scale.scale", scale(name + ".join.alpha", s.width)
+
+    rotary = ngpt.RotaryEmbedding(s.head_dim)
+    for i in range(s.layers):
+        a, f = f"layers.{i}.attention", f"layers.{i}.feed_forward"
+        # Theirs scales the queries alone, read times width; the paper's (equations 15 and 16) scales queries and keys,
+        # in norma read times the root of width. So theirs is the square.
+        s_qk = scale(a + ".s_qk", s.heads, s.head_dim).flatten().square()
+        parameters = [of_residual(a), ("fn.qk_scale.scale", s_qk)]
+        for part, of in (("query", "q"), ("key", "k"), ("value", "v"), ("output", "out")):
+            parameters += linear(w, f"{a}.{part}", s.width, s.width, f"fn.to_{of}.linear", bias=False)
+        module = ngpt.Attention(s.width, dim_head=s.head_dim, heads=s.heads, causal=s.causal, manual_norm_weights=True)
+        x = call(ngpt.Residual(module, s.width, 0.05), parameters, x, rotary_embed=rotary)
+
+        parameters = [of_residual(f), ("fn.hidden_scale.scale", scale(f + ".s_u", s.hidden)),
+                      ("fn.gate_scale.scale", scale(f + ".s_v", s.hidden))]
+        for part, of, rows, columns in (("up", "hidden", s.hidden, s.width), ("gate", "gate", s.hidden, s.width),
+                                        ("down", "out", s.width, s.hidden)):
+            parameters += linear(w, f"{f}.{part}", rows, columns, f"fn.to_{of}.linear", bias=False)
+        # Its hidden width is 2/3 of the factor's, rounded down.
+        module = ngpt.FeedForward(s.width, expand_factor=1.5 * (s.hidden + 0.5) / s.width, manual_norm_weights=True)
+        x = call(ngpt.Residual(module, s.width, 0.05), parameters, x)
     return x
