@@ -73,6 +73,33 @@ TEST_P(GoldenFile, EveryWeightCounts) {
   EXPECT_GT(changed, 0);
 }
 
+// Where torchscale is not as the DeepNet paper has it, in numbers that the script read from its modules: the gain of an
+// encoder's weights beside a decoder divides by (N^4 M)^(1/16) / 1.15 where the paper multiplies by 0.87 (N^4
+// M)^(-1/16), which is 32 % too much; and the gains multiply not Xavier's initial values but those of torch.nn.Linear.
+// Its alphas, and the gain of a decoder, are the paper's.
+TEST(Golden, TorchscaleAndTheDeepNetPaper) {
+  const auto file =
+      golden::Safetensors::read(NORMA_SOURCE_DIR "/tests/golden/data/deep_norm_encoder_decoder.safetensors");
+  const golden::Options options(file);
+  const auto n = static_cast<int>(options.size("encoder_layers")), m = static_cast<int>(options.size("layers"));
+  const auto ours = [&](norma::Side side) {
+    return norma::DeepNorm::constants(
+        {.layer = 1, .layers = 1, .side = side, .encoder_layers = n, .decoder_layers = m});
+  };
+  const double root = std::pow(n, 4.0 / 16) * std::pow(m, 1.0 / 16);
+  EXPECT_NEAR(options.number("encoder_alpha"), ours(norma::Side::encoder).alpha, 1e-12);
+  EXPECT_NEAR(options.number("decoder_alpha"), ours(norma::Side::decoder).alpha, 1e-12);
+  EXPECT_NEAR(options.number("decoder_beta"), ours(norma::Side::decoder).beta, 1e-12);
+  EXPECT_NEAR(options.number("encoder_beta"), 1.15 / root, 1e-12);
+  EXPECT_NEAR(ours(norma::Side::encoder).beta, 0.87 / root, 1e-12);
+
+  const double width = 255;  // torch.nn.Linear is uniform with variance 1 / (3 fan_in), Xavier's is 1 / fan_in here
+  EXPECT_NEAR(options.number("query_std_255"), std::sqrt(1 / (3 * width)), 0.01 * std::sqrt(1 / width));
+  const norma::Block<norma::DeepNorm> block({.width = 255, .heads = 3});
+  const auto weights = block.initialize(norma::Rng(1));
+  EXPECT_NEAR(weights["attention.query.weight"].norm() / width, std::sqrt(1 / width), 0.01 * std::sqrt(1 / width));
+}
+
 INSTANTIATE_TEST_SUITE_P(Files, GoldenFile, testing::ValuesIn(files()), [](const auto& file) {
   std::string name = file.param.stem().string();
   std::replace_if(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Placements as public packages run them: the package's own module, its parameters replaced by tensors made of norma's
 weights. What stands here is only which of its parameters is which of norma's."""
+import dataclasses
 import sys
 import types
 import warnings
@@ -21,8 +22,9 @@ from transformers.models.idefics import modeling_idefics as idefics
 
 # torchscale imports this one function of timm, which drops paths: never, here.
 sys.modules["timm.models.layers"] = types.SimpleNamespace(drop_path=None)
-from torchscale.architecture.config import EncoderConfig  # noqa: E402
-from torchscale.architecture.encoder import Encoder as TorchscaleEncoder  # noqa: E402
+from torchscale.architecture.config import EncoderDecoderConfig  # noqa: E402
+from torchscale.architecture.decoder import Decoder  # noqa: E402
+from torchscale.architecture.encoder import Encoder  # noqa: E402
 
 ngpt = sys.modules["nGPT_pytorch.nGPT"]
 # These classes define == and so, by Python's rules, have no hash; torch needs one to list parameters.
@@ -124,27 +126,38 @@ def decoder_pre_ln(s, w, x, memory):
 # torchscale: computes the softmax in float32 whatever the module's type
 
 
-def torchscale_layers(s, w, norm, sub_norm):
-    for i in range(s.layers):
-        a, f, to = f"layers.{i}.attention", f"layers.{i}.feed_forward", f"layers.{i}."
-        for part, name in (("query", "q"), ("key", "k"), ("value", "v"), ("output", "out")):
-            yield from linear(w, f"{a}.{part}", s.width, s.width, f"{to}self_attn.{name}_proj")
-        yield from linear(w, f + ".up", s.hidden, s.width, to + "ffn.fc1")
-        yield from linear(w, f + ".down", s.width, s.hidden, to + "ffn.fc2")
-        yield from layer_norm(w, f"{a}.{norm}", s.width, to + "self_attn_layer_norm")
-        yield from layer_norm(w, f"{f}.{norm}", s.width, to + "final_layer_norm")
+def torchscale_layers(s, w, norm, side="", layers=None, cross=False, sub_norm=False):
+    """Of a stack; with a side ("encoder.") of that one, by norma's names."""
+    for i in range(layers or s.layers):
+        name, to = f"{side}layers.{i}.", f"layers.{i}."
+        roles = [("attention", "self_attn"), ("cross_attention", "encoder_attn")][:2 if cross else 1]
+        for role, of in roles:
+            for part, short in (("query", "q"), ("key", "k"), ("value", "v"), ("output", "out")):
+                yield from linear(w, f"{name}{role}.{part}", s.width, s.width, f"{to}{of}.{short}_proj")
+            yield from layer_norm(w, f"{name}{role}.{norm}", s.width, f"{to}{of}_layer_norm")
+        yield from linear(w, name + "feed_forward.up", s.hidden, s.width, to + "ffn.fc1")
+        yield from linear(w, name + "feed_forward.down", s.width, s.hidden, to + "ffn.fc2")
+        yield from layer_norm(w, f"{name}feed_forward.{norm}", s.width, to + "final_layer_norm")
         if sub_norm:
-            yield from layer_norm(w, a + ".before_output", s.width, to + "self_attn.inner_attn_ln")
-            yield from layer_norm(w, f + ".hidden_entry", s.hidden, to + "ffn.ffn_layernorm")
+            yield from layer_norm(w, name + "attention.before_output", s.width, to + "self_attn.inner_attn_ln")
+            yield from layer_norm(w, name + "feed_forward.hidden_entry", s.hidden, to + "ffn.ffn_layernorm")
     if norm == "pre":
-        yield from layer_norm(w, "close", s.width, "layer_norm")
+        yield from layer_norm(w, side + "close", s.width, "layer_norm")
+
+
+def torchscale_module(kind, s, sides, **options):
+    """An Encoder or Decoder; `sides` are the layers of each side that the configuration is told."""
+    config = EncoderDecoderConfig(
+        **{f"{side}_{key}": value for side in ("encoder", "decoder") for key, value in
+           dict(embed_dim=s.width, attention_heads=s.heads, ffn_embed_dim=s.hidden, layers=sides[side]).items()},
+        layernorm_eps=s.eps, dropout=0.0, no_output_layer=True, vocab_size=-1, **options)
+    both = all(sides.values())
+    return kind(config, is_encoder_decoder=both)
 
 
 def torchscale_encoder(s, w, x, norm, **options):
-    encoder = TorchscaleEncoder(EncoderConfig(
-        encoder_embed_dim=s.width, encoder_attention_heads=s.heads, encoder_ffn_embed_dim=s.hidden,
-        encoder_layers=s.layers, layernorm_eps=s.eps, dropout=0.0, no_output_layer=True, vocab_size=-1, **options))
-    return call(encoder, torchscale_layers(s, w, norm, "subln" in options), None, token_embeddings=x,
+    encoder = torchscale_module(Encoder, s, {"encoder": s.layers, "decoder": 0}, **options)
+    return call(encoder, torchscale_layers(s, w, norm, sub_norm="subln" in options), None, token_embeddings=x,
                 attn_mask=causal_mask(s, s.tokens).double())["encoder_out"]
 
 
@@ -156,6 +169,33 @@ def deep_norm(s, w, x):
 @case("SubLN", "torchscale:architecture.encoder.Encoder(subln=True)")
 def sub_ln(s, w, x):
     return torchscale_encoder(s, w, x, "pre", subln=True)
+
+
+def torchscale_gain(kind, s, sides):
+    """By how much deepnorm=True shrinks the weights that it shrinks; the others stay as they are."""
+    draws = []
+    for deepnorm in (False, True):
+        torch.manual_seed(1)
+        module = torchscale_module(kind, s, sides, deepnorm=deepnorm, subln=False)
+        draws.append(module.get_parameter("layers.0.ffn.fc1.weight").detach())
+    return float((draws[1] / draws[0]).mean())
+
+
+@case("encoder-decoder DeepNorm", "torchscale:architecture.encoder.Encoder, decoder.Decoder(deepnorm=True)",
+      memory_tokens=5)
+def deep_norm_encoder_decoder(s, w, x, source):
+    sides = {"encoder": s.layers + 1, "decoder": s.layers}
+    encoder, decoder = (torchscale_module(kind, s, sides, deepnorm=True) for kind in (Encoder, Decoder))
+    memory = call(encoder, torchscale_layers(s, w, "out", "encoder.", sides["encoder"]), None, token_embeddings=source)
+    # What the package starts from, for the tests of norma's constants.
+    s.options = {"encoder_layers": sides["encoder"], "encoder_alpha": encoder.layers[0].alpha,
+                 "decoder_alpha": decoder.layers[0].alpha, "encoder_beta": torchscale_gain(Encoder, s, sides),
+                 "decoder_beta": torchscale_gain(Decoder, s, sides)}
+    torch.manual_seed(1)
+    wide = torchscale_module(Encoder, dataclasses.replace(s, width=255), sides)
+    s.options["query_std_255"] = float(wide.layers[0].self_attn.q_proj.weight.detach().std())
+    return call(decoder, torchscale_layers(s, w, "out", "decoder.", cross=True), torch.zeros(s.batch, s.tokens),
+                encoder_out=memory, token_embeddings=x, features_only=True)[0]
 
 
 # x-transformers: attention without biases, norms without beta

@@ -114,40 +114,56 @@ double difference(std::span<const T> a, std::span<const T> b, double scale) {
   return worst / scale;
 }
 
+/// What one pass reads and writes, and where: `memory` is what cross-attention reads, or an encoder's source.
+template <class T>
+struct Pass {
+  norma::TensorView<const T> x, dy, memory;
+  norma::TensorView<T> y, dx, d_memory;
+  norma::Call call;
+};
+
+template <class B, class T = typename norma::Encoder<B>::T>
+void run(const norma::Encoder<B>& net, const norma::Parameters<T>& weights, Pass<T> p, norma::Parameters<T>& gradients,
+         norma::Workspace& workspace) {
+  if constexpr (B::BodyType::kReads) {
+    p.call.memory = p.memory;
+    net.forward(weights, p.x, p.y, workspace, p.call);
+    net.backward(weights, p.x, p.dy, p.dx, gradients, workspace, p.d_memory);
+  } else {
+    net.forward(weights, p.x, p.y, workspace, p.call);
+    net.backward(weights, p.x, p.dy, p.dx, gradients, workspace);
+  }
+}
+template <class EB, class DB, class T = typename norma::EncoderDecoder<EB, DB>::T>
+void run(const norma::EncoderDecoder<EB, DB>& net, const norma::Parameters<T>& weights, Pass<T> p,
+         norma::Parameters<T>& gradients, norma::Workspace& workspace) {
+  net.forward(weights, p.memory, p.x, p.y, workspace, p.call);
+  net.backward(weights, p.memory, p.x, p.dy, p.d_memory, p.dx, gradients, workspace);
+}
+
 /// Runs a file through a network.
 template <class Net>
 Comparison compare(const Net& net, const Safetensors& file) {
   using T = typename Net::T;
   const Options options(file);
   const norma::Shape shape{options.size("batch"), options.size("tokens"), options.size("memory_tokens")};
+  const norma::Shape memory_shape{shape.batch, shape.memory_tokens};
+  const Index width = options.size("width");
   const auto read = [&](const char* name) { return norma::values<T>(file[name]); };
-  const auto tensor = [](auto& v, Index batch, Index tokens) {
-    const Index rows = batch * tokens;
-    return norma::TensorView<std::remove_reference_t<decltype(v[0])>>{
-        {batch, tokens}, {v.data(), rows, static_cast<Index>(v.size()) / rows}};
+  const auto tensor = [width](auto& v, norma::Shape s) {
+    return norma::TensorView<std::remove_reference_t<decltype(v[0])>>{s, {v.data(), s.rows(), width}};
   };
-  const auto of_shape = [&](auto& v) { return tensor(v, shape.batch, shape.tokens); };
 
   auto weights = net.gradients(), gradients = net.gradients(), expected = net.gradients();
   norma::load(file, weights, "weights.");
   norma::load(file, expected, "gradients.");
-  const std::vector<T> x = read("x"), dy = read("dy");
-  std::vector<T> y(x.size()), dx(x.size()), memory, d_memory;
-  norma::Call call{.causal = options.flag("causal", false)};
-  if (shape.memory_tokens > 0) {
-    memory = read("memory");
-    d_memory.resize(memory.size());
-    call.memory = tensor(std::as_const(memory), shape.batch, shape.memory_tokens);
-  }
+  const std::vector<T> x = read("x"), dy = read("dy"), memory = shape.memory_tokens > 0 ? read("memory") : x;
+  std::vector<T> y(x.size()), dx(x.size()), d_memory(memory.size());
   auto workspace = net.workspace(shape);
-  net.forward(weights, of_shape(x), of_shape(y), workspace, call);
-  if constexpr (requires {
-                  net.backward(weights, of_shape(x), of_shape(dy), of_shape(dx), gradients, workspace, of_shape(dx));
-                })
-    net.backward(weights, of_shape(x), of_shape(dy), of_shape(dx), gradients, workspace,
-                 tensor(d_memory, shape.batch, shape.memory_tokens));
-  else
-    net.backward(weights, of_shape(x), of_shape(dy), of_shape(dx), gradients, workspace);
+  run(net, weights,
+      Pass<T>{tensor(x, shape), tensor(dy, shape), tensor(memory, memory_shape), tensor(y, shape), tensor(dx, shape),
+              tensor(d_memory, memory_shape), norma::Call{.causal = options.flag("causal", false)}},
+      gradients, workspace);
 
   Comparison result;
   const auto expect = [&](const char* name, const std::vector<T>& got, double tolerance) {
@@ -177,6 +193,10 @@ inline auto& networks() {
   return all;
 }
 
+inline void add(const std::string& name, std::function<Comparison(const Safetensors&)> run) {
+  if (!networks().emplace(name, std::move(run)).second) norma::fail("two networks are called \"" + name + "\"");
+}
+
 /// Adds a stack of blocks of `B` under the name that files have for it. A policy that has constants of its own is made
 /// of the file's options.
 template <class B>
@@ -187,13 +207,24 @@ class Network {
  public:
   explicit Network(
       const std::string& name, std::function<Policy(const Options&)> policy = [](const Options&) { return Policy{}; }) {
-    const auto run = [policy](const Safetensors& file) {
+    add(name, [policy](const Safetensors& file) {
       const Options options(file);
       const auto layers = static_cast<int>(options.size("layers"));
       return compare(norma::Encoder<B>(dimensions(options), layers, policy(options), norm<Norm>(options)), file);
-    };
-    const bool added = networks().emplace(name, run).second;
-    if (!added) norma::fail("two networks are called \"" + name + "\"");
+    });
+  }
+};
+
+/// The same for an encoder and a decoder that reads it.
+template <class EB, class DB>
+struct Pair {
+  explicit Pair(const std::string& name) {
+    add(name, [](const Safetensors& file) {
+      const Options options(file);
+      const auto layers = [&](const char* side) { return static_cast<int>(options.size(side)); };
+      return compare(norma::EncoderDecoder<EB, DB>(dimensions(options), layers("encoder_layers"), layers("layers")),
+                     file);
+    });
   }
 };
 
