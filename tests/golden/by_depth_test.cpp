@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Placements that differ by depth.
-#include "golden_case.hpp"
+#include "golden_network.hpp"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <norma/residual/policy/re_zero.hpp>
 #include <norma/residual/policy/t_fixup.hpp>
 
-#include "golden_case.hpp"
+#include "golden_network.hpp"
 
 namespace {
 

@@ -32,7 +32,7 @@ class Sizes:
     memory_tokens: int = 0
     causal: bool = True
     eps: float = 1e-5
-    # Further options of the network in norma, by the names that golden_case.hpp reads.
+    # Further options of the network in norma, by the names that golden_network.hpp reads.
     options: dict = dataclasses.field(default_factory=dict)
 
     @property

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Other norms than LayerNorm.
-#include "golden_case.hpp"
+#include "golden_network.hpp"
 
 namespace {
 

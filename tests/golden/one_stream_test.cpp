@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Placements of one stream without gates.
-#include "golden_case.hpp"
+#include "golden_network.hpp"
 
 namespace {
 

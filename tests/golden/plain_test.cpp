@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The oldest placements, in decoders too; and norms.
-#include "golden_case.hpp"
+#include "golden_network.hpp"
 
 namespace {
 

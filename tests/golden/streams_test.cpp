@@ -4,7 +4,7 @@
 #include <norma/residual/policy/resi_dual.hpp>
 #include <norma/residual/policy/siamese_norm.hpp>
 
-#include "golden_case.hpp"
+#include "golden_network.hpp"
 
 namespace {
 
