@@ -159,7 +159,7 @@ TEST_P(GoldenFile, EveryWeightCounts) {
 // Its alphas, and the gain of a decoder, are the paper's.
 TEST(Golden, TorchscaleAndTheDeepNetPaper) {
   const auto file = Safetensors::read(NORMA_SOURCE_DIR "/tests/golden/data/deep_norm_encoder_decoder.safetensors");
-  const golden::Options options(file);
+  const golden::Options options(file.metadata());
   const auto n = static_cast<int>(options.size("encoder_layers")), m = static_cast<int>(options.size("layers"));
   const auto ours = [&](norma::Side side) {
     return norma::DeepNorm::constants(
