@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Placements with learned gates and scales.
-#include <norma/residual/policy/admin.hpp>
-#include <norma/residual/policy/fixup.hpp>
-#include <norma/residual/policy/gated_cross_attention.hpp>
-#include <norma/residual/policy/layer_scale.hpp>
-#include <norma/residual/policy/ngpt.hpp>
-#include <norma/residual/policy/re_zero.hpp>
-#include <norma/residual/policy/t_fixup.hpp>
-
 #include "golden_network.hpp"
 
 namespace {

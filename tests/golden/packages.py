@@ -7,6 +7,7 @@ import types
 import warnings
 
 import admin_torch
+import hyper_connections
 import torch
 import transformers
 import nGPT_pytorch  # noqa: F401
@@ -14,7 +15,7 @@ from rezero.transformer import RZTXEncoderLayer
 from torch import nn
 from torch.func import functional_call
 
-from equations import attention, blocks, feed_forward, layer_norm as plain_layer_norm
+from equations import blocks, layer_norm as plain_layer_norm, rms_norm, sublayers
 from golden import case
 
 import x_transformers
@@ -438,9 +439,9 @@ def re_zero(s, w, x):
 @case("Admin", "admin-torch:OmegaResidual, around transcribed sublayers")
 def admin(s, w, x):
     for layer in blocks(s):
-        for name, f in ((f"layers.{layer - 1}.attention", attention), (f"layers.{layer - 1}.feed_forward", feed_forward)):
+        for name, f in sublayers(s, w, layer):
             residual = admin_torch.OmegaResidual(1.0, as_parameter=True, embed_dim=s.width)
-            sum = call(residual, {"omega": w(name + ".join.omega", s.width, around=1.5)}, x, f(s, w, name, x))
+            sum = call(residual, {"omega": w(name + ".join.omega", s.width, around=1.5)}, x, f(x))
             x = plain_layer_norm(s, w, name + ".out", sum)
     return x
 
@@ -476,3 +477,39 @@ def ngpt_stack(s, w, x):
         module = ngpt.FeedForward(s.width, expand_factor=1.5 * (s.hidden + 0.5) / s.width, manual_norm_weights=True)
         x = call(ngpt.Residual(module, s.width, 0.05), parameters, x)
     return x
+
+
+def hyper_connections_stack(s, w, x, dynamic):
+    n = s.options["streams"]
+    expand, reduce = hyper_connections.get_expand_reduce_stream_functions(n)
+    h = expand(x)
+    for layer in blocks(s):
+        for name, f in sublayers(s, w, layer):
+            a_m, a_r = w(name + ".pre.0.a_m", n, around=0.5), w(name + ".join.a_r", n, n)
+            parameters = {"static_alpha": torch.cat([a_m[:, None], a_r], 1),
+                          "static_beta": w(name + ".join.b", n, around=1)}
+            if dynamic:
+                w_m, w_r = w(name + ".pre.0.w_m", 1, s.width), w(name + ".join.w_r", n, s.width)
+                parameters |= {"dynamic_alpha_fn": torch.cat([w_m, w_r]).T,
+                               "dynamic_alpha_scale": w(name + ".s_a", 1, around=0.5).squeeze(),
+                               "dynamic_beta_fn": w(name + ".join.w_b", s.width),
+                               "dynamic_beta_scale": w(name + ".s_b", 1, around=0.5).squeeze(),
+                               "norm.gamma": w(name + ".mix_norm.gamma", s.width, around=1) - 1}
+            connection = hyper_connections.HyperConnections(n, dim=s.width, layer_index=0)
+            # As the package starts, the dynamic part is zero.
+            u, join = call(connection, {**dict(connection.named_parameters()), **parameters}, h)
+            h = join(f(rms_norm(s, w, name + ".pre.1", u)))
+    return rms_norm(s, w, "close.1", reduce(h))
+
+
+HYPER = dict(eps=0, options={"streams": 3})
+
+
+@case("HyperConnections RMSNorm", "hyper-connections:HyperConnections, around transcribed sublayers", **HYPER)
+def static_hyper_connections(s, w, x):
+    return hyper_connections_stack(s, w, x, dynamic=False)
+
+
+@case("DynamicHyperConnections RMSNorm", "hyper-connections:HyperConnections, around transcribed sublayers", **HYPER)
+def dynamic_hyper_connections(s, w, x):
+    return hyper_connections_stack(s, w, x, dynamic=True)

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Parallel blocks, and placements of several streams.
-#include <norma/residual/policy/pre_ln_per_branch.hpp>
-#include <norma/residual/policy/resi_dual.hpp>
-#include <norma/residual/policy/siamese_norm.hpp>
-
 #include "golden_network.hpp"
 
 namespace {
@@ -15,5 +11,9 @@ const Network<norma::ParallelBlock<norma::PreLN, float, norma::LayerNorm, norma:
 const Network<norma::ParallelBlock<norma::PreLNPerBranch>> parallel_per_branch("parallel PreLNPerBranch");
 const Network<norma::Block<norma::ResiDual>> resi_dual("ResiDual");
 const Network<norma::Block<norma::SiameseNorm>> siamese_norm("SiameseNorm");
+const Network<norma::Block<norma::HyperConnections<3>, float, norma::RMSNorm>> hyper_connections(
+    "HyperConnections RMSNorm");
+const Network<norma::Block<norma::DynamicHyperConnections<3>, float, norma::RMSNorm>> dynamic_hyper_connections(
+    "DynamicHyperConnections RMSNorm");
 
 }  // namespace
