@@ -15,7 +15,7 @@ from rezero.transformer import RZTXEncoderLayer
 from torch import nn
 from torch.func import functional_call
 
-from equations import blocks, layer_norm as plain_layer_norm, rms_norm, sublayers
+from equations import blocks, layer_norm as plain_layer_norm, rms_norm as plain_rms_norm, sublayers
 from golden import case
 
 import x_transformers
@@ -498,11 +498,13 @@ def hyper_connections_stack(s, w, x, dynamic):
             connection = hyper_connections.HyperConnections(n, dim=s.width, layer_index=0)
             # As the package starts, the dynamic part is zero.
             u, join = call(connection, {**dict(connection.named_parameters()), **parameters}, h)
-            h = join(f(rms_norm(s, w, name + ".pre.1", u)))
-    return rms_norm(s, w, "close.1", reduce(h))
+            h = join(f(plain_rms_norm(s, w, name + ".pre.1", u)))
+    return plain_rms_norm(s, w, "close.1", reduce(h))
 
 
-HYPER = dict(eps=0, options={"streams": 3})
+# At the first site all rows are equal: u is a multiple of x, and the norm after it takes the factor back.
+HYPER = dict(eps=0, options={"streams": 3},
+             zero=("key.bias", "layers.0.attention.pre.0.a_m", "layers.0.attention.pre.0.w_m"))
 
 
 @case("HyperConnections RMSNorm", "hyper-connections:HyperConnections, around transcribed sublayers", **HYPER)
