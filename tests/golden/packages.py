@@ -461,7 +461,7 @@ def ngpt_stack(s, w, x):
         a, f = f"layers.{i}.attention", f"layers.{i}.feed_forward"
         # Theirs scales the queries alone, read times width; the paper's (equations 15 and 16) scales queries and keys,
         # in norma read times the root of width. So theirs is the square.
-        s_qk = scale(a + ".s_qk", s.heads, s.head_dim).flatten().square()
+        s_qk = w(a + ".s_qk", s.heads, s.head_dim, around=0.4).flatten().square()
         parameters = [of_residual(a), ("fn.qk_scale.scale", s_qk)]
         for part, of in (("query", "q"), ("key", "k"), ("value", "v"), ("output", "out")):
             parameters += linear(w, f"{a}.{part}", s.width, s.width, f"fn.to_{of}.linear", bias=False)
