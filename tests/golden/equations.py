@@ -59,7 +59,7 @@ def blocks(s):
     return range(1, s.layers + 1)
 
 
-@case("GLMDeepNorm", "equations:GLM-130B, arXiv 2210.02414, section 2.1")
+@case("GLMDeepNorm", "equations:GLM-130B, arXiv 2210.02414")
 def glm_deep_norm(s, w, x):
     for layer in blocks(s):
         for name, f in sublayers(s, w, layer):
@@ -67,7 +67,7 @@ def glm_deep_norm(s, w, x):
     return x
 
 
-@case("NormFormer", "equations:arXiv 2110.09456, equations 1 to 4")
+@case("NormFormer", "equations:NormFormer, arXiv 2110.09456")
 def norm_former(s, w, x):
     for layer in blocks(s):
         a, f = f"layers.{layer - 1}.attention", f"layers.{layer - 1}.feed_forward"
@@ -80,7 +80,7 @@ def norm_former(s, w, x):
     return layer_norm(s, w, "close", x)
 
 
-@case("LayerNormScaling", "equations:arXiv 2502.05795, equation 7", layers=3)
+@case("LayerNormScaling", "equations:LayerNorm Scaling, arXiv 2502.05795", layers=3)
 def layer_norm_scaling(s, w, x):
     for layer in blocks(s):
         for name, f in sublayers(s, w, layer):
@@ -102,17 +102,17 @@ def hybrid_norm_stack(s, w, x, starred):
     return rms_norm(s, w, "close", x)
 
 
-@case("HybridNorm", "equations:arXiv 2503.04598, section 3", zero=())
+@case("HybridNorm", "equations:HybridNorm, arXiv 2503.04598", zero=())
 def hybrid_norm(s, w, x):
     return hybrid_norm_stack(s, w, x, starred=False)
 
 
-@case("HybridNorm starred", "equations:arXiv 2503.04598, section 3", zero=())
+@case("HybridNorm starred", "equations:HybridNorm, arXiv 2503.04598", zero=())
 def hybrid_norm_starred(s, w, x):
     return hybrid_norm_stack(s, w, x, starred=True)
 
 
-@case("B2T", "equations:arXiv 2206.00330, section 4")
+@case("B2T", "equations:B2T, arXiv 2206.00330")
 def b2t(s, w, x):
     for layer in blocks(s):
         (a, attend), (f, feed) = sublayers(s, w, layer)
@@ -121,7 +121,7 @@ def b2t(s, w, x):
     return x
 
 
-@case("Keel", "equations:arXiv 2601.19895", layers=3)
+@case("Keel", "equations:KEEL, arXiv 2601.19895", layers=3)
 def keel(s, w, x):
     for layer in blocks(s):
         for name, f in sublayers(s, w, layer):
@@ -130,7 +130,7 @@ def keel(s, w, x):
     return x
 
 
-@case("MixLN", "equations:arXiv 2412.13795, section 3", layers=4)
+@case("MixLN", "equations:Mix-LN, arXiv 2412.13795", layers=4)
 def mix_ln(s, w, x):
     for layer in blocks(s):
         for name, f in sublayers(s, w, layer):
@@ -141,7 +141,7 @@ def mix_ln(s, w, x):
     return layer_norm(s, w, "close", x)
 
 
-@case("ResiDual", "equations:arXiv 2304.14802, equation 4")
+@case("ResiDual", "equations:ResiDual, arXiv 2304.14802")
 def resi_dual(s, w, x):
     r = x
     for layer in blocks(s):
@@ -151,7 +151,7 @@ def resi_dual(s, w, x):
     return x + layer_norm(s, w, "close.part1", r)
 
 
-@case("TFixup", "equations:T-Fixup (ICML 2020), section 3: Post-LN without its norms")
+@case("TFixup", "equations:T-Fixup, ICML 2020")
 def t_fixup(s, w, x):
     for layer in blocks(s):
         for _, f in sublayers(s, w, layer):
@@ -159,7 +159,7 @@ def t_fixup(s, w, x):
     return x
 
 
-@case("Fixup", "equations:arXiv 1901.09321, section 3, rules 1 to 3")
+@case("Fixup", "equations:Fixup, arXiv 1901.09321")
 def fixup(s, w, x):
     def shift(name):
         return lambda x: x + w(name + ".shift", 1)
@@ -174,7 +174,7 @@ def fixup(s, w, x):
     return x
 
 
-@case("SiameseNorm", "equations:arXiv 2602.08064, as in the authors' DeiT model")
+@case("SiameseNorm", "equations:SiameseNorm, arXiv 2602.08064")
 def siamese_norm(s, w, x):
     y = x
     for layer in blocks(s):

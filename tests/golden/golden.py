@@ -66,7 +66,8 @@ def case(network, source, zero=("key.bias",), **sizes):
     """Registers a case under its function's name.
 
     network: what C++ runs, a key in golden_*_test.cpp. source: a package's class, "torch:nn.TransformerEncoder", or
-    "equations:" and the paper. zero: ends of the names whose gradient is zero by theory (a constant added to all keys
+    "equations:" and the paper that they are
+    transcribed from. zero: ends of the names whose gradient is zero by theory (a constant added to all keys
     moves all scores of a query alike, which the softmax takes back). sizes: as in Sizes.
     """
 
@@ -78,9 +79,11 @@ def case(network, source, zero=("key.bias",), **sizes):
 
 
 def provenance(source):
-    """"torch 2.13.0, nn.TransformerEncoder"."""
+    """"torch 2.13.0, nn.TransformerEncoder", or "equations of KEEL, arXiv 2601.19895"."""
     package, what = source.split(":", 1)
-    return what if package == "equations" else f"{package} {importlib.metadata.version(package)}, {what}"
+    if package == "equations":
+        return f"equations of {what}"
+    return f"{package} {importlib.metadata.version(package).split('+')[0]}, {what}"
 
 
 def run(name, seed, overrides):

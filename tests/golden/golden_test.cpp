@@ -95,20 +95,35 @@ Comparison compare(const golden::AnyNetwork& net, const Safetensors& file) {
   return result;
 }
 
-std::filesystem::path directory() {
-  const char* const given = std::getenv("NORMA_GOLDEN_DIR");
-  return given != nullptr ? given : NORMA_SOURCE_DIR "/tests/golden/data";
-}
-std::vector<std::filesystem::path> files() {
+const std::filesystem::path kRepository = NORMA_SOURCE_DIR "/tests/golden/data";
+
+std::vector<std::filesystem::path> files(const std::filesystem::path& directory) {
   std::vector<std::filesystem::path> all;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory(), error))
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error))
     if (entry.path().extension() == ".safetensors") all.push_back(entry.path());
   std::sort(all.begin(), all.end());
   return all;
 }
 
-TEST(Golden, ThereAreFiles) { EXPECT_FALSE(files().empty()) << directory(); }
+std::filesystem::path chosen_directory() {
+  const char* const given = std::getenv("NORMA_GOLDEN_DIR");
+  return given != nullptr ? std::filesystem::path(given) : kRepository;
+}
+
+TEST(Golden, ThereAreFiles) { EXPECT_FALSE(files(chosen_directory()).empty()) << chosen_directory(); }
+
+/// The table in docs/golden.md says of each of the repository's files what it rests on.
+TEST(Golden, ThePageListsThem) {
+  std::ifstream stream(NORMA_SOURCE_DIR "/docs/golden.md");
+  const std::string page{std::istreambuf_iterator<char>(stream), {}};
+  for (const auto& path : files(kRepository)) {
+    const auto metadata = Safetensors::read(path).metadata();
+    const std::string row =
+        "\n| `" + path.stem().string() + "` | " + metadata.at("network") + " | " + metadata.at("source") + " |\n";
+    EXPECT_NE(page.find(row), std::string::npos) << row;
+  }
+}
 
 class GoldenFile : public testing::TestWithParam<std::filesystem::path> {
  protected:
@@ -158,7 +173,7 @@ TEST_P(GoldenFile, EveryWeightCounts) {
 // M)^(-1/16), which is 32 % too much; and the gains multiply not Xavier's initial values but those of torch.nn.Linear.
 // Its alphas, and the gain of a decoder, are the paper's.
 TEST(Golden, TorchscaleAndTheDeepNetPaper) {
-  const auto file = Safetensors::read(NORMA_SOURCE_DIR "/tests/golden/data/deep_norm_encoder_decoder.safetensors");
+  const auto file = Safetensors::read(kRepository / "deep_norm_encoder_decoder.safetensors");
   const golden::Options options(file.metadata());
   const auto n = static_cast<int>(options.size("encoder_layers")), m = static_cast<int>(options.size("layers"));
   const auto ours = [&](norma::Side side) {
@@ -179,7 +194,7 @@ TEST(Golden, TorchscaleAndTheDeepNetPaper) {
   EXPECT_NEAR(weights["attention.query.weight"].norm() / width, std::sqrt(1 / width), 0.01 * std::sqrt(1 / width));
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, GoldenFile, testing::ValuesIn(files()), [](const auto& file) {
+INSTANTIATE_TEST_SUITE_P(Files, GoldenFile, testing::ValuesIn(files(chosen_directory())), [](const auto& file) {
   std::string name = file.param.stem().string();
   std::replace_if(
       name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');

@@ -4,7 +4,7 @@
     python -m venv <somewhere>; <somewhere>/bin/pip install -r tests/golden/requirements.txt
     <somewhere>/bin/python tests/golden/make_golden.py                      all, into tests/golden/data
     ... make_golden.py --out <directory> --seed 7 --tokens 11 --only pre_ln --only post_ln
-    ... make_golden.py --list                                               what each case rests on
+    ... make_golden.py --list                                               what each case rests on: the table of docs/golden.md
 
 A file is <case>.safetensors: x, y, dy, dx, memory and dmemory where there is one, and weights.<name> and
 gradients.<name> by norma's names, all float32. Inputs and weights are float32 numbers; results are computed from them in
@@ -35,7 +35,7 @@ def main():
     names = arguments.only or sorted(golden.CASES)
     if arguments.list:
         for name in names:
-            print(f"{name:28} {golden.CASES[name]['network']:40} {golden.provenance(golden.CASES[name]['source'])}")
+            print(f"| `{name}` | {golden.CASES[name]['network']} | {golden.provenance(golden.CASES[name]['source'])} |")
         return
     overrides = {size: getattr(arguments, size) for size in SIZES if getattr(arguments, size) is not None}
     arguments.out.mkdir(parents=True, exist_ok=True)
