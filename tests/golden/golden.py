@@ -3,8 +3,8 @@
 
 A case is a function (s, w, x) -> y. `s` are the sizes and options, `x` is [batch, tokens, width], and `w(name, *shape)`
 is the weight of that name, drawn when it is first asked for. So a transcription says what it needs as it goes, and a
-case that runs a package's module hands that module tensors made of such weights. In both, autograd brings every gradient
-back to norma's names.
+case that runs a package's module hands that module tensors made of such weights. In both, autograd brings every
+gradient back to norma's names.
 """
 import dataclasses
 import importlib.metadata

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Writes the golden files: forward and backward of small stacks, by other people's code or by a paper's equations.
 
-    python -m venv <somewhere>; <somewhere>/bin/pip install -r tests/golden/requirements.txt
-    <somewhere>/bin/python tests/golden/make_golden.py                      all, into tests/golden/data
-    ... make_golden.py --out <directory> --seed 7 --tokens 11 --only pre_ln --only post_ln
-    ... make_golden.py --list                                               what each case rests on: the table of docs/golden.md
+    python make_golden.py                                     all, into tests/golden/data
+    python make_golden.py --out <directory> --seed 7 --tokens 11 --only pre_ln --only post_ln
+    python make_golden.py --list                              what each case rests on: the table of docs/golden.md
+
+docs/golden.md says what to install.
 
 A file is <case>.safetensors: x, y, dy, dx, memory and dmemory where there is one, and weights.<name> and
-gradients.<name> by norma's names, all float32. Inputs and weights are float32 numbers; results are computed from them in
-float64 and rounded. Metadata: sizes, options, what made it, and which gradients are zero by theory. To compare norma
+gradients.<name> by norma's names, all float32. Inputs and weights are float32 numbers; results are computed from them
+in float64 and rounded. Metadata: sizes, options, what made it, and which gradients are zero by theory. To compare norma
 with files of your own making, set NORMA_GOLDEN_DIR to their directory and run golden_test. Some cases set sizes of
 their own, which the options here do not change.
 """

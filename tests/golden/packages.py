@@ -37,7 +37,8 @@ warnings.filterwarnings("ignore", message="enable_nested_tensor")
 
 def call(module, parameters, *arguments, **options):
     """The module on these parameters: all of them, and no others."""
-    return functional_call(module, {**dict(module.named_buffers()), **dict(parameters)}, arguments, options, strict=True)
+    given = {**dict(module.named_buffers()), **dict(parameters)}
+    return functional_call(module, given, arguments, options, strict=True)
 
 
 def causal_mask(s, tokens):
@@ -406,7 +407,8 @@ def gated_cross_attention(s, w, x, memory):
         alpha_type="float", vision_config={"embed_dim": s.width}, attn_implementation="eager")
     for i in range(s.layers):
         a, f = f"layers.{i}.cross_attention", f"layers.{i}.feed_forward"
-        parameters = [("alpha_cross_attn", w(a + ".gate", 1, around=0.7)), ("alpha_dense", w(f + ".gate", 1, around=0.7)),
+        parameters = [("alpha_cross_attn", w(a + ".gate", 1, around=0.7)),
+                      ("alpha_dense", w(f + ".gate", 1, around=0.7)),
                       ("input_layernorm.weight", w(a + ".pre.gamma", s.width, around=1)),
                       ("post_attention_layernorm.weight", w(f + ".pre.gamma", s.width, around=1))]
         for part in ("query", "key", "value", "output"):

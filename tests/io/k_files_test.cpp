@@ -23,6 +23,15 @@ TEST(CasesK, K05_HeaderLengthLies) {
   EXPECT_TRUE(refused(file_of(header, Bytes(4), 1), "not JSON"));
 }
 
+TEST(CasesK, K05_HeaderIsTooLong) {
+  Bytes file(8 + Safetensors::kLargestHeader + 1, std::byte(' '));
+  const std::uint64_t length = Safetensors::kLargestHeader + 1;
+  std::memcpy(file.data(), &length, 8);
+  file[8] = std::byte('{');
+  file[9] = std::byte('}');
+  EXPECT_TRUE(refused(file, "100000001"));
+}
+
 TEST(CasesK, K05_DataCutShort) {
   const std::string_view header = R"({"big":{"dtype":"F32","shape":[1000000],"data_offsets":[0,4000000]}})";
   EXPECT_TRUE(refused(file_of(header, 4), "\"big\"", "[0, 4000000]", "4 bytes"));
@@ -125,11 +134,11 @@ TEST(CasesK, K09_UnknownType) {
 }
 
 TEST(CasesK, K09_EmptyTensorScalarAndMetadata) {
-  const Bytes bytes = file_of(
-      R"({"__metadata__":{"format":"pt","empty":""},)"
-      R"("none":{"dtype":"F32","shape":[0],"data_offsets":[8,8]},"one":{"dtype":"F32","shape":[],"data_offsets":[0,4]},)"
-      R"("two":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}   )",
-      bytes_of<float>({1.5f, -2.0f}));
+  const Bytes bytes = file_of(R"({"__metadata__":{"format":"pt","empty":""},)"
+                              R"("none":{"dtype":"F32","shape":[0],"data_offsets":[8,8]},)"
+                              R"("one":{"dtype":"F32","shape":[],"data_offsets":[0,4]},)"
+                              R"("two":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}   )",
+                              bytes_of<float>({1.5f, -2.0f}));
   const auto file = Safetensors::parse(bytes);
   EXPECT_EQ(file.tensors().size(), 3u);
   EXPECT_TRUE(norma::values<float>(file["none"]).empty());
@@ -143,9 +152,10 @@ TEST(CasesK, K09_EmptyTensorScalarAndMetadata) {
 }
 
 TEST(CasesK, K10_ConversionOf16Bits) {
-  const Bytes bytes = file_of(
-      R"({"h":{"dtype":"F16","shape":[5],"data_offsets":[0,10]},"b":{"dtype":"BF16","shape":[3],"data_offsets":[10,16]}})",
-      bytes_of<std::uint16_t>({0x0001, 0x03FF, 0x0400, 0x7C00, 0x7E00, 0x3F82, 0xFF80, 0x7FC0}));
+  const Bytes bytes =
+      file_of(R"({"h":{"dtype":"F16","shape":[5],"data_offsets":[0,10]},)"
+              R"("b":{"dtype":"BF16","shape":[3],"data_offsets":[10,16]}})",
+              bytes_of<std::uint16_t>({0x0001, 0x03FF, 0x0400, 0x7C00, 0x7E00, 0x3F82, 0xFF80, 0x7FC0}));
   const auto file = Safetensors::parse(bytes);
   const auto h = norma::values<double>(file["h"]);
   EXPECT_EQ(h[0], 0x1p-24);

@@ -14,11 +14,12 @@
 #include <norma/io/safetensors_file.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -59,16 +60,20 @@ Stored stored_value(const FileTensor& tensor, Index i) {
   return value;
 }
 
+/// A finite number beyond the largest float; by its bits, which -ffast-math leaves alone.
+inline bool beyond_float(double value) {
+  const auto magnitude = [](double v) { return bits_as<std::uint64_t>(v) & ~(std::uint64_t{1} << 63); };
+  return magnitude(value) > magnitude((std::numeric_limits<float>::max)()) &&
+         magnitude(value) < magnitude(std::numeric_limits<double>::infinity());
+}
+
 /// Why this tensor's values cannot be had as T; empty where they can.
 template <class T>
 std::string problem_as(const FileTensor& tensor) {
   bool fits = true;
   const bool known = with_stored_type(tensor.type, [&](auto stored) {
     if constexpr (sizeof stored > sizeof(T))
-      for (Index i = 0; i < tensor.size(); ++i) {
-        const auto value = stored_value<decltype(stored)>(tensor, i);
-        fits = fits && (!std::isfinite(value) || std::isfinite(static_cast<T>(value)));
-      }
+      for (Index i = 0; i < tensor.size(); ++i) fits = fits && !beyond_float(stored_value<double>(tensor, i));
   });
   if (!known) return "has dtype " + std::string(info(tensor.type).name) + ", wanted F16, BF16, F32 or F64";
   return fits ? "" : "has a value that is too large for float";
