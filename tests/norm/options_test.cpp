@@ -43,6 +43,25 @@ TEST(NormOptions, UnitOffset) {
   const Standalone gemma(RMSNorm<float>{.unit_offset = true}, 4);
   EXPECT_EQ(gemma.initialize(Rng(1))["gamma"].squaredNorm(), 0);
 }
+// Cases K03 and K04 in 16 bits: all in float, rounded once, at the end. So the weight multiplies before the cast, as in
+// LLaMA, and 1 + w is not rounded by itself.
+TEST(NormOptions, RoundedOnceInBFloat16) {
+  const auto normed16 = [](std::array<float, 4> values, float weight, bool unit_offset) {
+    bfloat16 x[4], y[4], gamma[4];
+    for (int i = 0; i < 4; ++i) {
+      x[i] = bfloat16(values[static_cast<std::size_t>(i)]);
+      gamma[i] = bfloat16(weight);
+    }
+    float rstd = 0;
+    kernels::norm_forward<kernels::Center::none, bfloat16>({x, 1, 4}, gamma, nullptr, 1e-6, {y, 1, 4},
+                                                           {nullptr, nullptr, &rstd}, unit_offset);
+    return std::vector<float>{static_cast<float>(y[0]), static_cast<float>(y[1]), static_cast<float>(y[2]),
+                              static_cast<float>(y[3])};
+  };
+  EXPECT_EQ(normed16({0.125f, 0.125f, 1, 2}, 1.0625f, false),
+            (std::vector<float>{0.11865234375f, 0.11865234375f, 0.94921875f, 1.8984375f}));
+  EXPECT_EQ(normed16({1, 1, 1, 1}, 15.8125f, true), std::vector<float>(4, 16.75f + 0.125f)) << "16.8125, rounded";
+}
 // Case F08.
 TEST(NormOptions, WithoutParameters) {
   expect_close(normed(LayerNorm<float>{.with_gamma = false, .with_beta = false}, {1, 2, 4}, 7),

@@ -19,7 +19,8 @@ struct TensorView {
 };
 
 /// "[2, 5, 12]", for messages.
-inline std::string shape_text(std::initializer_list<Index> sizes) {
+template <class Sizes = std::initializer_list<Index>>
+std::string shape_text(const Sizes& sizes) {
   std::string text = "[";
   for (Index s : sizes) text += (text.size() > 1 ? ", " : "") + std::to_string(s);
   return text + "]";

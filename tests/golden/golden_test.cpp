@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// Every golden file: norma's output and all gradients are those of the file; and with one weight changed they are not.
+// NORMA_GOLDEN_DIR names another directory of files than the repository's.
+#include <norma/io/safetensors.hpp>
+#include <norma/testing/gradient_check.hpp>
+
+#include "golden_network.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace {
+
+using golden::Index;
+using norma::Safetensors;
+using Values = std::span<const float>;
+
+constexpr double kOutputTolerance = 1e-5, kGradientTolerance = 1e-4;
+
+/// How far norma's pass is from a file's. Errors by tensor: max |a - b| / max |b|, of a gradient at least 1e-3 of the
+/// largest gradient (docs/design.md, section 6).
+struct Comparison {
+  std::map<std::string, double> errors;
+  std::string failures;  ///< a line each; empty: all is equal
+
+  void expect(const std::string& name, Values got, Values wanted, double scale, double tolerance) {
+    double worst = got.size() == wanted.size() ? 0 : INFINITY;
+    for (std::size_t i = 0; i < std::min(got.size(), wanted.size()); ++i)
+      worst = norma::testing::worse(worst, std::fabs(static_cast<double>(got[i]) - static_cast<double>(wanted[i])));
+    const double error = errors[name] = worst / scale;
+    if (!(error <= tolerance)) failures += name + " is off by " + norma::testing::detail::figure(error) + "\n";
+  }
+  double worst(const std::string& prefix) const {
+    double w = 0;
+    for (const auto& [name, error] : errors)
+      if (name.starts_with(prefix)) w = norma::testing::worse(w, error);
+    return w;
+  }
+};
+
+double largest(Values v) {
+  double m = 0;
+  for (const float x : v) m = norma::testing::worse(m, std::fabs(static_cast<double>(x)));
+  return m;
+}
+
+bool is_zero(const golden::Options& options, const std::string& parameter) {
+  const auto ends = options.words("zero_by_theory");
+  return std::any_of(ends.begin(), ends.end(), [&](const auto& end) { return parameter.ends_with(end); });
+}
+
+/// Runs a file through the network that it names.
+Comparison compare(const golden::AnyNetwork& net, const Safetensors& file) {
+  const golden::Options options(file.metadata());
+  const norma::Shape shape{options.size("batch"), options.size("tokens")};
+  const norma::Shape memory_shape{shape.batch, options.size("memory_tokens")};
+  const auto read = [&](const char* name) { return norma::values<float>(file[name]); };
+  const auto tensor = [width = options.size("width")](auto& v, norma::Shape s) {
+    return norma::TensorView<std::remove_reference_t<decltype(v[0])>>{s, {v.data(), s.rows(), width}};
+  };
+
+  auto weights = net.zeros(), gradients = net.zeros(), expected = net.zeros();
+  norma::load(file, weights, "weights.");
+  norma::load(file, expected, "gradients.");
+  const bool reads = memory_shape.tokens > 0;
+  const std::vector<float> x = read("x"), dy = read("dy"), memory = reads ? read("memory") : std::vector<float>();
+  std::vector<float> y(x.size()), dx(x.size()), d_memory(memory.size());
+  net.run(weights,
+          {tensor(x, shape), tensor(dy, shape), tensor(memory, memory_shape), tensor(y, shape), tensor(dx, shape),
+           tensor(d_memory, memory_shape), norma::Call{.causal = options.flag("causal", false)}},
+          gradients);
+
+  Comparison result;
+  const auto expect = [&](const char* name, const std::vector<float>& got, double tolerance) {
+    const std::vector<float> wanted = read(name);
+    result.expect(name, got, wanted, largest(wanted), tolerance);
+  };
+  expect("y", y, kOutputTolerance);
+  expect("dx", dx, kGradientTolerance);
+  if (reads) expect("dmemory", d_memory, kGradientTolerance);
+  const double floor = 1e-3 * largest(expected.flat());
+  expected.for_each_parameter([&](const norma::ParameterInfo& parameter, auto map) {
+    const Values wanted(map.data(), static_cast<std::size_t>(map.size()));
+    const Values got(gradients[parameter.name].data(), wanted.size());
+    // Of a gradient that is zero in theory, rounding is measured by the others.
+    const bool zero = is_zero(options, parameter.name);
+    result.expect("gradients." + parameter.name, got, wanted, zero ? 1e3 * floor : std::max(largest(wanted), floor),
+                  zero ? kOutputTolerance : kGradientTolerance);
+  });
+  return result;
+}
+
+const std::filesystem::path kRepository = NORMA_SOURCE_DIR "/tests/golden/data";
+
+std::vector<std::filesystem::path> files(const std::filesystem::path& directory) {
+  std::vector<std::filesystem::path> all;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error))
+    if (entry.path().extension() == ".safetensors") all.push_back(entry.path());
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+std::filesystem::path chosen_directory() {
+  const char* const given = std::getenv("NORMA_GOLDEN_DIR");
+  return given != nullptr ? std::filesystem::path(given) : kRepository;
+}
+
+TEST(Golden, ThereAreFiles) { EXPECT_FALSE(files(chosen_directory()).empty()) << chosen_directory(); }
+
+/// The table in docs/golden.md says of each of the repository's files what it rests on.
+TEST(Golden, ThePageListsThem) {
+  std::ifstream stream(NORMA_SOURCE_DIR "/docs/golden.md");
+  const std::string page{std::istreambuf_iterator<char>(stream), {}};
+  for (const auto& path : files(kRepository)) {
+    const auto metadata = Safetensors::read(path).metadata();
+    const std::string row =
+        "\n| `" + path.stem().string() + "` | " + metadata.at("network") + " | " + metadata.at("source") + " |\n";
+    EXPECT_NE(page.find(row), std::string::npos) << row;
+  }
+}
+
+class GoldenFile : public testing::TestWithParam<std::filesystem::path> {
+ protected:
+  void SetUp() override {
+    std::ifstream stream(GetParam(), std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    const auto view = std::as_bytes(std::span(text));
+    bytes.assign(view.begin(), view.end());
+    file.emplace(Safetensors::parse(bytes, GetParam().string()));
+    const std::string& name = file->metadata().at("network");
+    ASSERT_TRUE(golden::networks().contains(name)) << "no network is called \"" << name << '"';
+    network = golden::networks().at(name)(golden::Options(file->metadata()));
+  }
+
+  std::vector<std::byte> bytes;
+  std::optional<Safetensors> file;
+  std::unique_ptr<golden::AnyNetwork> network;
+};
+
+TEST_P(GoldenFile, Agrees) {
+  const Comparison result = compare(*network, *file);
+  for (const char* part : {"y", "dx", "gradients."})
+    RecordProperty(part, norma::testing::detail::figure(result.worst(part)));
+  EXPECT_EQ(result.failures, "") << file->metadata().at("source");
+}
+
+/// Of each weight in turn one element, the middle one, is halved.
+TEST_P(GoldenFile, EveryWeightCounts) {
+  int changed = 0;
+  for (const norma::FileTensor& tensor : file->tensors()) {
+    if (!tensor.name.starts_with("weights.") || is_zero(golden::Options(file->metadata()), tensor.name)) continue;
+    ASSERT_EQ(tensor.type, norma::DataType::f32);
+    std::byte* const element = bytes.data() + (tensor.data.data() - bytes.data()) + tensor.size() / 2 * 4;
+    float value = 0;
+    std::memcpy(&value, element, 4);
+    const float half = value / 2;
+    std::memcpy(element, &half, 4);
+    EXPECT_NE(compare(*network, *file).failures, "") << tensor.name;
+    std::memcpy(element, &value, 4);
+    ++changed;
+  }
+  EXPECT_GT(changed, 0);
+}
+
+// Where torchscale is not as the DeepNet paper has it, in numbers that the script read from its modules: the gain of an
+// encoder's weights beside a decoder divides by (N^4 M)^(1/16) / 1.15 where the paper multiplies by 0.87 (N^4
+// M)^(-1/16), which is 32 % too much; and the gains multiply not Xavier's initial values but those of torch.nn.Linear.
+// Its alphas, and the gain of a decoder, are the paper's.
+TEST(Golden, TorchscaleAndTheDeepNetPaper) {
+  const auto file = Safetensors::read(kRepository / "deep_norm_encoder_decoder.safetensors");
+  const golden::Options options(file.metadata());
+  const auto n = static_cast<int>(options.size("encoder_layers")), m = static_cast<int>(options.size("layers"));
+  const auto ours = [&](norma::Side side) {
+    return norma::DeepNorm::constants(
+        {.layer = 1, .layers = 1, .side = side, .encoder_layers = n, .decoder_layers = m});
+  };
+  const double root = std::pow(n, 4.0 / 16) * std::pow(m, 1.0 / 16);
+  EXPECT_NEAR(options.number("encoder_alpha"), ours(norma::Side::encoder).alpha, 1e-12);
+  EXPECT_NEAR(options.number("decoder_alpha"), ours(norma::Side::decoder).alpha, 1e-12);
+  EXPECT_NEAR(options.number("decoder_beta"), ours(norma::Side::decoder).beta, 1e-12);
+  EXPECT_NEAR(options.number("encoder_beta"), 1.15 / root, 1e-12);
+  EXPECT_NEAR(ours(norma::Side::encoder).beta, 0.87 / root, 1e-12);
+
+  const double width = 255;  // torch.nn.Linear is uniform with variance 1 / (3 fan_in), Xavier's is 1 / fan_in here
+  EXPECT_NEAR(options.number("query_std_255"), std::sqrt(1 / (3 * width)), 0.01 * std::sqrt(1 / width));
+  const norma::Block<norma::DeepNorm> block({.width = 255, .heads = 3});
+  const auto weights = block.initialize(norma::Rng(1));
+  EXPECT_NEAR(weights["attention.query.weight"].norm() / width, std::sqrt(1 / width), 0.01 * std::sqrt(1 / width));
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, GoldenFile, testing::ValuesIn(files(chosen_directory())), [](const auto& file) {
+  std::string name = file.param.stem().string();
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+});
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GoldenFile);
+
+}  // namespace
