@@ -24,6 +24,8 @@ struct Case {
   using Gated = GatedType;
   static PolicyType policy() { return {}; }
   static GatedType gated() { return {}; }
+  /// How far weights are moved from their initial values where gradients are checked.
+  static double perturbation() { return 0.3; }
   /// Adding a constant to all keys moves all scores of a query alike, which the softmax takes back.
   static std::vector<std::string> zero_by_theory() { return {"key.bias"}; }
 };

@@ -94,6 +94,8 @@ struct AdminCase : Case<norma::Admin>, CatalogueDefaults {
 };
 
 struct TFixupCase : Case<norma::TFixup>, CatalogueDefaults {
+  /// Nothing norms the stream: with larger weights it saturates the softmax and outgrows finite differences.
+  static double perturbation() { return 0.1; }
   static Matrix stack(const Network& n, const Matrix& x) {
     return sites(n, x, [](const std::string&, int, auto f, const Matrix& m) { return add(m, f(m)); });
   }
@@ -107,6 +109,8 @@ struct TFixupCase : Case<norma::TFixup>, CatalogueDefaults {
 };
 
 struct FixupCase : Case<norma::Fixup>, CatalogueDefaults {
+  /// As of T-Fixup.
+  static double perturbation() { return 0.1; }
   static Matrix stack(const Network& n, const Matrix& x) {
     const auto& w = n.weights;
     return blocks(x, [&](const std::string& at, int, const Matrix& m) {

@@ -21,12 +21,12 @@ inline constexpr GradientSize kGradientSizes[] = {{{12, 3, 10}, {2, 5}, 0}, {{21
 
 template <class Net>
 void check_network_gradients(const Net& net, const GradientSize& size, const std::vector<std::string>& zero,
-                             Index samples) {
+                             Index samples, double perturbation = 0.3) {
   norma::testing::GradientCheckOptions options;
   options.zero_by_theory = zero;
   options.samples = samples;
-  const auto report =
-      norma::testing::check_gradients(net, perturbed(net), size.shape, size.dims.width, size.dims.width, options);
+  const auto report = norma::testing::check_gradients(net, perturbed(net, perturbation), size.shape, size.dims.width,
+                                                      size.dims.width, options);
   EXPECT_TRUE(report.ok()) << report.text();
 }
 
@@ -37,14 +37,15 @@ void check_policy_gradients(const P& policy) {
     SCOPED_TRACE("width " + std::to_string(size.dims.width));
     {
       SCOPED_TRACE("block");
-      check_network_gradients(B(size.dims, {2, 3}, policy), size, C::zero_by_theory(), size.samples);
+      check_network_gradients(B(size.dims, {2, 3}, policy), size, C::zero_by_theory(), size.samples, C::perturbation());
     }
     {
       SCOPED_TRACE("encoder");
-      check_network_gradients(norma::Encoder<B>(size.dims, 3, policy), size, C::zero_by_theory(), size.samples);
+      check_network_gradients(norma::Encoder<B>(size.dims, 3, policy), size, C::zero_by_theory(), size.samples,
+                              C::perturbation());
     }
     SCOPED_TRACE("decoder");
-    check_network_gradients(norma::Decoder<B>(size.dims, 3, policy), size, C::zero_by_theory(), 6);
+    check_network_gradients(norma::Decoder<B>(size.dims, 3, policy), size, C::zero_by_theory(), 6, C::perturbation());
   }
 }
 
