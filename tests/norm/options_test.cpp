@@ -60,7 +60,8 @@ TEST(NormOptions, RoundedOnceInBFloat16) {
   };
   EXPECT_EQ(normed16({0.125f, 0.125f, 1, 2}, 1.0625f, false),
             (std::vector<float>{0.11865234375f, 0.11865234375f, 0.94921875f, 1.8984375f}));
-  EXPECT_EQ(normed16({1, 1, 1, 1}, 15.8125f, true), std::vector<float>(4, 16.75f + 0.125f)) << "16.8125, rounded";
+  // With 1 + 15.8125 rounded to 16.75 it would be 13.6875 and 27.375.
+  EXPECT_EQ(normed16({1, -1, 2, 0}, 15.8125f, true), (std::vector<float>{13.75f, -13.75f, 27.5f, 0}));
 }
 // Case F08.
 TEST(NormOptions, WithoutParameters) {
