@@ -307,7 +307,8 @@ std::vector<std::string> check_policy(const PolicyType& policy = {}, const Confo
   using CrossEntries =
       typename norma::detail::SiteOf<PolicyType, NormType<double>, Use<Role::cross_attention, CrossAttention>>::Inner;
   std::vector<std::string> failures, zero = options.zero_by_theory;
-  if constexpr (!CrossEntries::template has<slot::key> && !CrossEntries::template has<slot::rotated_key>)
+  if constexpr (!CrossEntries::template has<slot::key> && !CrossEntries::template has<slot::whole_key> &&
+                !CrossEntries::template has<slot::rotated_key>)
     zero.push_back("cross_attention.key.bias");
   const GradientCheckOptions gradient_options{.tolerance = options.tolerance, .zero_by_theory = zero};
   const Index width = options.dims.width;
