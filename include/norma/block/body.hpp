@@ -50,11 +50,11 @@ struct SiteContext {
   const Norm& norm;
   const Dimensions& dims;
   Depth depth;
-  int site;
+  int site, sublayers;
 
   template <Role R>
   auto table() const {
-    return policy.slots(At<R, Norm>{depth, site, norm, dims});
+    return policy.slots(At<R, Norm>{depth, site, norm, dims, sublayers});
   }
 };
 template <class Policy, class Norm, Role R>
@@ -79,6 +79,9 @@ struct SublayerOf<Policy, Norm, Parallel<Uses...>> {
   using Inner = InnerAt<Policy, Norm, Role::parallel>;
   using Branch = decltype(std::declval<Inner>().template get<slot::branch>(None{}));
   using Type = Sum<Chain<Branch, typename SublayerOf<Policy, Norm, Uses>::Type>...>;
+  static constexpr bool kGain = TableAt<Policy, Norm, Role::parallel>::template has<slot::gain>;
+  static_assert(kGain || !(TableAt<Policy, Norm, Uses::role>::template has<slot::gain> || ...),
+                "norma: the gain of a parallel block is the one that the policy says at Role::parallel");
   static Type make(const SiteContext<Policy, Norm>& context) {
     check_takes<Type, Role::parallel>(static_cast<const Inner*>(nullptr));
     const Branch branch = context.template table<Role::parallel>().template get<slot::branch>(None{});
@@ -86,10 +89,20 @@ struct SublayerOf<Policy, Norm, Parallel<Uses...>> {
   }
 };
 
+/// Whether each of these slots that one table fills is filled by another, too.
+template <class... S, class Table, class Other>
+constexpr bool also_fills(const Table*, const Other*) {
+  return ((!Table::template has<S> || Other::template has<S>)&&...);
+}
+
 /// One site of a block, from the policy's table at its role.
 template <class Policy, class Norm, class U>
 struct SiteOf {
   using Table = TableAt<Policy, Norm, U::role>;
+  using Ends = TableAt<Policy, Norm, Role::ends>;
+  static_assert(also_fills<slot::open, slot::close, slot::logits, slot::after_step, slot::per_block>(
+                    static_cast<const Table*>(nullptr), static_cast<const Ends*>(nullptr)),
+                "norma: open, close, logits, after_step and per_block are read at Role::ends: say them there, too");
   using Maker = SublayerOf<Policy, Norm, U>;
   using Inner = typename Maker::Inner;
   using Sublayer = typename Maker::Type;
@@ -139,7 +152,8 @@ struct Sites<Policy, Norm, First, Rest...> {
   };
 
   Sites(const SiteContext<Policy, Norm>& at, Layout& layout)
-      : site(Maker::make(at, layout)), next({at.policy, at.norm, at.dims, at.depth, at.site + 1}, layout) {}
+      : site(Maker::make(at, layout)),
+        next({at.policy, at.norm, at.dims, at.depth, at.site + 1, at.sublayers}, layout) {}
 
   /// Whether a site from here on writes this part of the stream.
   static constexpr bool writes(int part) { return SiteType::writes(part) || Next::writes(part); }
@@ -217,7 +231,7 @@ class Body {
   };
 
   Body(const Policy& policy, const Norm& norm, const Dimensions& dims, Depth depth, Layout& layout)
-      : sites_({policy, norm, dims, depth, kSites * (depth.layer - 1)}, layout), width_(dims.width) {}
+      : sites_({policy, norm, dims, depth, kSites * (depth.layer - 1), kSites}, layout), width_(dims.width) {}
 
   /// The parts of the stream from `first` on that this block writes, for its owner to carve: they outlive it.
   Stream<kBetween, T> carve(Plan& p, Shape shape, int first) const {

@@ -87,7 +87,7 @@ class Sequence {
 
   /// What the policy says of the ends of a stack.
   static Ends ends(const Policy& policy, Depth depth, const Norm& norm, const Dimensions& dims) {
-    return policy.slots(At<Role::ends, Norm>{depth, 0, norm, dims});
+    return policy.slots(At<Role::ends, Norm>{depth, 0, norm, dims, BodyType::kSites});
   }
 
   Index width_in() const { return width_; }

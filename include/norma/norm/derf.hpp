@@ -8,7 +8,7 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 
 /// y = gamma erf(alpha x + shift) + beta, no statistics of the row (arXiv 2512.10938, read in public code, not in the
 /// paper). Parameters: one number each alpha = 0.5, or initial_alpha, and shift = 0; gamma = 1 and beta = 0, [width].
-/// Keeps nothing.
+/// Keeps nothing. NaN stays in its element, and infinity is a value like others.
 template <class T>
 struct Derf {
   using Scalar = T;

@@ -9,7 +9,8 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 /// y = gamma tanh(alpha x) + beta, no statistics of the row (Zhu et al., "Transformers without Normalization", arXiv
 /// 2503.10622). Parameters: one number alpha = 0.5, or initial_alpha; gamma = 1 and beta = 0, [width]; beta
 /// may be left out, as in the authors' LLaMA. There alpha starts larger in attention than elsewhere, and both smaller
-/// with width: 0.8 and 0.2 at width 4096, 0.2 and 0.05 at 8192. Keeps nothing.
+/// with width: 0.8 and 0.2 at width 4096, 0.2 and 0.05 at 8192. Keeps nothing. NaN
+/// stays in its element, and infinity is a value like others.
 template <class T>
 struct DyT {
   using Scalar = T;

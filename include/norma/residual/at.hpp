@@ -28,7 +28,13 @@ struct At {
   int site = 0;  ///< index of this sublayer in its stack, from 0
   NormType norm;
   Dimensions dims{};  ///< the block's
+  int sublayers = 2;  ///< in each block, counted as sites: a parallel block has one
 
+  /// The same place for a placement with another norm.
+  template <class Own>
+  At<R, Own> with_norm(Own own) const {
+    return {depth, site, own, dims, sublayers};
+  }
   /// `module` at sites of this role, nothing at others.
   template <Role Q, class M>
   auto only(RoleTag<Q>, M module) const {

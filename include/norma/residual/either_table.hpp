@@ -7,9 +7,16 @@
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
+namespace detail {
+struct NotCalibrated {};
+template <class... J>
+using CalibratedIfAny =
+    std::conditional_t<(std::is_base_of_v<CalibratedJoin, J> || ...), CalibratedJoin, NotCalibrated>;
+}  // namespace detail
+
 /// One of two joins, which write the same parts.
 template <class A, class B>
-struct EitherJoin : PlannedJoin, CalibratedJoin {
+struct EitherJoin : PlannedJoin, detail::CalibratedIfAny<A, B> {
   static constexpr bool needs_skip = A::needs_skip || B::needs_skip;
   static constexpr bool needs_branch = A::needs_branch || B::needs_branch;
   static constexpr bool writes(int part) { return A::writes(part); }
@@ -87,6 +94,8 @@ auto either_slot(bool condition, const Table<Parts, F...>& a, const Table<Parts,
   const auto y = b.template get<S>(silent);
   using X = std::remove_const_t<decltype(x)>;
   using Y = std::remove_const_t<decltype(y)>;
+  static_assert(!std::is_same_v<S, slot::after_step> || (std::is_same_v<X, Y> && std::is_empty_v<X>),
+                "norma: either() of two placements with other hooks: after_step acts on a whole stack");
   if constexpr (std::is_same_v<X, Y>) {
     return condition ? x : y;
   } else if constexpr (kJoin) {
@@ -122,6 +131,11 @@ auto either_slots(SlotList<S, Rest...>, bool condition, const A& a, const B& b, 
 
 }  // namespace detail
 
+template <int Parts, class... F, int OtherParts, class... G>
+requires(Parts != OtherParts) auto either(bool, const Table<Parts, F...>& first, const Table<OtherParts, G...>&) {
+  static_assert(Parts == OtherParts, "norma: either() of two placements whose streams have other numbers of parts");
+  return first;
+}
 /// The first table or the second. A slot that both fill with the same type is filled with one of the two; a module that
 /// the chosen table does not have is absent, without parameters and without a tape.
 template <int Parts, class... F, class... G>

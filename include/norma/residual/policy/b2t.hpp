@@ -5,7 +5,8 @@
 //   u = LN(x + A(x))
 //   y = LN(x + u + FFN(u))        the block's input x goes past every norm but the last
 //
-// With cross-attention, u passes through u = LN(u + C(u)) between the two. Learned parameters: the norms', gamma = 1,
+// With cross-attention, u passes through u = LN(u + C(u)) between the two; a parallel block, which has one norm, is
+// Post-LN's. Learned parameters: the norms', gamma = 1,
 // beta = 0. No closing norm. Every matrix of a block starts with gain L^(-1/2), L the layers of its stack: so in the
 // authors' code.
 #pragma once

@@ -24,16 +24,17 @@
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
 struct Fixup {
-  std::optional<double> branches{};  ///< L: else two per block, and three per block of a decoder that reads an encoder
+  std::optional<double> branches{};  ///< L: else of all blocks; beside an encoder two per block, and three of a decoder
 
   auto slots(auto at) const {
     using T = typename decltype(at)::Scalar;
     const LearnedShift<T> bias{};
-    const auto table = place()
-                           .pre(bias)
-                           .post(then(LearnedFactor<T>{}, bias))
-                           .gain(1 / std::sqrt(branches.value_or(count(at.depth))), Kind::value | Kind::up)
-                           .gain(0, kResidualOutput | Kind::head);
+    const auto table =
+        place()
+            .pre(bias)
+            .post(then(LearnedFactor<T>{}, bias))
+            .gain(1 / std::sqrt(branches.value_or(count(at.depth, at.sublayers))), Kind::value | Kind::up)
+            .gain(0, kResidualOutput | Kind::head);
     if constexpr (at.role == Role::feed_forward)
       return table.before_activation(bias).hidden(bias);
     else if constexpr (at.role == Role::attention || at.role == Role::cross_attention)
@@ -42,8 +43,8 @@ struct Fixup {
       return table;
   }
 
-  static double count(const Depth& depth) {
-    if (depth.side == Side::single) return 2.0 * depth.layers;
+  static double count(const Depth& depth, int sublayers = 2) {
+    if (depth.side == Side::single) return double(sublayers) * depth.layers;
     return 2.0 * depth.encoder_layers + 3.0 * depth.decoder_layers;
   }
 };

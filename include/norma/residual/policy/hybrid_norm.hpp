@@ -27,10 +27,10 @@ struct HybridNorm {
     const auto table = place().pre(when(first, at.norm)).close(at.norm);
     if constexpr (at.role == Role::feed_forward)
       return table.in(when(!first, at.norm));
-    else if constexpr (at.role == Role::ends)
-      return table;
-    else
+    else if constexpr (at.role == Role::attention || at.role == Role::cross_attention)
       return table.query(at.norm).key(at.norm).value(at.norm);
+    else
+      return table;
   }
 };
 

@@ -15,16 +15,22 @@
 #include <norma/residual/policy/post_ln.hpp>
 #include <norma/residual/policy/pre_ln.hpp>
 
+#include <cmath>
+#include <string>
+
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
 template <class First, class Rest>
 struct Mix {
-  double share = 0.25;
+  double share = 0.25;  ///< of all blocks of the stack, also where a Mix is part of another
   First first{};
   Rest rest{};
 
+  /// \throws Error for a share that is not between 0 and 1.
   auto slots(auto at) const {
-    const bool is_first = at.depth.layer <= static_cast<int>(share * at.depth.layers);
+    if (!(share >= 0 && share <= 1)) fail("Mix: share is " + std::to_string(share) + ", wanted 0 to 1");
+    // So that 0.29 of 100 blocks are 29: the product is rounded.
+    const bool is_first = at.depth.layer <= std::floor(share * at.depth.layers + 1e-9);
     return either(is_first, first.slots(at), rest.slots(at));
   }
 };

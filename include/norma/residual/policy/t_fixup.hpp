@@ -8,7 +8,8 @@
 //   encoder of N          0.67 N^(-1/4)                              (9 N)^(-1/4)
 //   decoder of M          (9 M)^(-1/4), cross-attention too          (9 M)^(-1/4)
 //
-// are the gains of the initial weights. A stack that is neither side has no cross-attention and takes the encoder's.
+// are the gains of the initial weights. A stack that is neither side takes the decoder's if its blocks have three
+// sublayers, cross-attention among them, else the encoder's.
 // They multiply what the initialiser draws: Xavier, and for the embedding a normal of std 1 / sqrt(width), which is
 // TFixup::Scheme (that the code starts from these two is common knowledge, not checked). No norms, no warm-up, no
 // learned parameters and no closing norm.
@@ -23,16 +24,17 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 
 struct TFixup {
   auto slots(auto at) const {
-    const auto [sublayer, embedding] = gains(at.depth);
+    const auto [sublayer, embedding] = gains(at.depth, at.sublayers);
     return place().gain(sublayer, Kind::value | Kind::output | kFeedForward).gain(embedding, Kind::embedding);
   }
 
   struct Gains {
     double sublayer, embedding;
   };
-  static Gains gains(const Depth& depth) {
+  static Gains gains(const Depth& depth, int sublayers = 2) {
+    const bool decoder = depth.side == Side::decoder || (depth.side == Side::single && sublayers == 3);
     const double ninth = std::pow(9.0 * depth.layers, -0.25);
-    return {depth.side == Side::decoder ? ninth : 0.67 * std::pow(depth.layers, -0.25), ninth};
+    return {decoder ? ninth : 0.67 * std::pow(depth.layers, -0.25), ninth};
   }
 
   /// Xavier normal, and a normal of std 1 / sqrt(width) for embeddings.

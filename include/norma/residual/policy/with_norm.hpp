@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A placement with a norm of its own, whatever norm the block has: Mix<WithNorm<PostLN, RMSNorm>, PreLN> has one norm
-// in the first blocks and another in the rest.
+// in the first blocks and another in the rest. The norm has its default options; others are those of a type that says
+// so, template <class T> struct Exact : RMSNorm<T> { Exact() { this->eps = 1e-6; } };
 #pragma once
 
 #include <norma/residual/at.hpp>
@@ -13,7 +14,7 @@ struct WithNorm {
 
   auto slots(auto at) const {
     using Own = Norm<typename decltype(at)::Scalar>;
-    return placement.slots(At<at.role, Own>{at.depth, at.site, Own{}});
+    return placement.slots(at.with_norm(Own{}));
   }
 };
 

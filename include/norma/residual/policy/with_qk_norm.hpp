@@ -17,6 +17,7 @@
 #include <norma/residual/table.hpp>
 
 #include <cmath>
+#include <string>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
@@ -31,7 +32,9 @@ struct WholeQKNorm {
 struct CosineQKNorm {
   double length = 512;  ///< T
 
+  /// \throws Error for a length below 2, whose first g is not positive.
   auto fill(auto table, auto at) const {
+    if (!(length >= 2)) fail("CosineQKNorm: length is " + std::to_string(length) + ", wanted at least 2");
     using Norm = ScaleNorm<typename decltype(at)::Scalar>;
     return table.query(Norm{.initial_g = std::log2(length * length - length)})
         .key(Norm{.with_g = false})
