@@ -190,8 +190,10 @@ class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
     return run(weights, {nullptr, targets.ids, in.matrix}, in.shape, workspace, call);
   }
   /// A pass through the stack in which a policy that measures (Admin) sets its parameters in the weights; others set
-  /// none. \throws Error as forward does.
+  /// none. \throws Error as forward does, where no row counts, and for a measure that is not finite or is 0: then the
+  /// weights hold what was measured before it.
   void calibrate(Parameters<T>& weights, Tokens tokens, Workspace& workspace, const Call& call = {}) const {
+    this->check_rows_count("tokens", call.lengths, tokens.shape.batch, tokens.shape.tokens);
     check_ids(tokens, call);
     measure(weights, {tokens.ids, nullptr, {}}, tokens.shape, workspace, call);
   }
@@ -200,6 +202,7 @@ class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
   void calibrate_embedded(Parameters<T>& weights, const X& x, Workspace& workspace, const Call& call = {}) const {
     const TensorView<const T> in = tensor_view<const T>(x);
     check_tensor("x", in, in.shape, this->core().width());
+    this->check_rows_count("x", call.lengths, in.shape.batch, in.shape.tokens);
     measure(weights, {nullptr, nullptr, in.matrix}, in.shape, workspace, call);
   }
   /// Adds the gradients of the last forward's loss. Once per forward: it works in the logits' memory.

@@ -7,7 +7,10 @@
 #include <norma/core/tensor.hpp>
 #include <norma/init/initialize.hpp>
 
+#include <algorithm>
 #include <memory>
+#include <span>
+#include <string>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
@@ -76,6 +79,13 @@ class Network {
     workspace.shape_ = pass.shape;
     return *root;
   }
+  /// Stops a pass that measures where no row counts.
+  static void check_rows_count(const char* name, std::span<const Index> lengths, Index batch, Index tokens) {
+    const bool some = std::any_of(lengths.begin(), lengths.end(), [](Index length) { return length > 0; });
+    if (lengths.empty() ? batch * tokens == 0 : !some)
+      fail("calibrate: no row of " + std::string(name) + " counts, so there is nothing to measure");
+  }
+
   /// Forward is done.
   void end(Workspace& workspace) const { workspace.owner_ = layout_; }
   /// The tape is used up: a second backward needs another forward.
