@@ -57,11 +57,13 @@ class LanguageModelCore {
       : width_(dims.width),
         vocabulary_(vocabulary.size),
         ends_(Sequence<BodyType>::ends(policy, {.layer = layers, .layers = layers}, norm, dims)),
-        embedding_(declared_embedding(vocabulary.size, dims.width, ends_gain(), layout)),
+        embedding_(declared_embedding(
+            vocabulary.size, dims.width,
+            gain_of(Sequence<BodyType>::ends(policy, {.layer = 1, .layers = layers}, norm, dims)), layout)),
         stack_(dims, {.layer = 1, .layers = layers}, layers, Span::stack, policy, norm, layout),
         head_(vocabulary.size, Kind::head, false),
         logits_(ends_.template get<slot::logits>(None{})) {
-    layout.set_gain(ends_gain());
+    layout.set_gain(gain_of(ends_));
     if (vocabulary.tied) {
       head_.use(embedding_.weight(), RowGroups::all(vocabulary.size));
     } else {
@@ -125,7 +127,7 @@ class LanguageModelCore {
     t.ids.enter(0);
     if (t.ids.ids != nullptr) embedding_.forward(weights, t.ids.entered(), t.embedded);
   }
-  Gain ends_gain() const { return ends_.template get<slot::gain>(Gain{}); }
+  static Gain gain_of(const Ends& ends) { return ends.template get<slot::gain>(Gain{}); }
   static Embedding<T> declared_embedding(Index vocabulary, Index width, Gain gain, Layout& layout) {
     if (vocabulary <= 0) fail("vocabulary is " + std::to_string(vocabulary) + ", wanted at least 1");
     Embedding<T> embedding(vocabulary);
@@ -137,7 +139,7 @@ class LanguageModelCore {
   }
 
   Index width_, vocabulary_;
-  Ends ends_;
+  Ends ends_;  // at the last block, which the head follows; the embedding comes before the first
   Embedding<T> embedding_;
   Sequence<BodyType> stack_;
   Linear<T> head_;
