@@ -33,6 +33,10 @@ TEST(PlacementGains, AMixGivesEachEndOfALanguageModelItsOwn) {
   EXPECT_EQ(gain(last, "embedding.weight"), 1);
   EXPECT_EQ(gain(last, "head.weight"), 1);
 }
+TEST(PlacementGains, ATiedHeadHasTheGainOfTheEmbedding) {
+  const norma::LanguageModel<Block<norma::Fixup>> model(kDims, 4, {.size = 7, .tied = true});
+  EXPECT_EQ(model.layout().find("embedding.weight").gain, 1);
+}
 /// Grouped heads: the key's row is narrower than the query's.
 TEST(PlacementGains, WholeRowsOfGroupedHeads) {
   const norma::Block<norma::WithQKNorm<norma::PreLN, norma::WholeQKNorm>> net(

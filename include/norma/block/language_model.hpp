@@ -17,7 +17,8 @@ struct Tokens {
   Shape shape;
 };
 
-/// The ends of a language model. tied: the head's matrix is the embedding's.
+/// The ends of a language model. tied: the head's matrix is the embedding's, and drawn as one: a policy's gain on
+/// Kind::head (Fixup's zero) then acts on nothing.
 struct Vocabulary {
   Index size = 256;
   bool tied = false;
