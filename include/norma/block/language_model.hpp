@@ -55,7 +55,7 @@ class LanguageModelCore {
 
   LanguageModelCore(const Dimensions& dims, int layers, Vocabulary vocabulary, const Policy& policy, const Norm& norm,
                     Layout& layout)
-      : width_(dims.width),
+      : width_(checked_width(dims.width)),
         vocabulary_(vocabulary.size),
         ends_(Sequence<BodyType>::ends(policy, {.layer = layers, .layers = layers}, norm, dims)),
         embedding_(declared_embedding(
@@ -128,6 +128,10 @@ class LanguageModelCore {
     t.ids.enter(0);
     if (t.ids.ids != nullptr) embedding_.forward(weights, t.ids.entered(), t.embedded);
   }
+  static Index checked_width(Index width) {
+    if (width <= 0) fail("width is " + std::to_string(width) + ", wanted at least 1");
+    return width;
+  }
   static Gain gain_of(const Ends& ends) { return ends.template get<slot::gain>(Gain{}); }
   static Embedding<T> declared_embedding(Index vocabulary, Index width, Gain gain, Layout& layout) {
     if (vocabulary <= 0) fail("vocabulary is " + std::to_string(vocabulary) + ", wanted at least 1");
@@ -162,7 +166,7 @@ class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
  public:
   using T = typename Core::T;
 
-  /// \throws Error for heads that do not divide the width, layers < 1, or an empty vocabulary.
+  /// \throws Error for a width < 1, heads that do not divide it, layers < 1, or an empty vocabulary.
   LanguageModel(const Dimensions& dims, int layers, Vocabulary vocabulary = {}, const Policy& policy = {},
                 const Norm& norm = {})
       : Network<Core>([&](Layout& layout) { return Core(dims, layers, vocabulary, policy, norm, layout); }) {}
