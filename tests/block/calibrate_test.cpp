@@ -51,6 +51,41 @@ TEST_F(Calibrate, NeedsNumbersThatVary) {
   x_.assign(24, 1);
   EXPECT_EQ(error({2, 3}), kNoNumber);
 }
+const std::string kNoTape = "backward: the last pass in this workspace was calibrate, which leaves no tape";
+TEST_F(Calibrate, LeavesNoTape) {
+  auto gradients = net_.gradients();
+  std::vector<float> dx(24);
+  const norma::TensorView<float> x = view(x_, {2, 3}, kWidth), y = view(y_, {2, 3}, kWidth),
+                                 d_in = view(dx, {2, 3}, kWidth);
+  const auto backward = [&] { return error_of([&] { net_.backward(weights_, x, y, d_in, gradients, workspace_); }); };
+  net_.forward(weights_, x, y, workspace_);
+  EXPECT_EQ(error({2, 3}), "");
+  EXPECT_EQ(backward(), kNoTape);
+  net_.forward(weights_, x, y, workspace_);
+  EXPECT_EQ(backward(), "");
+}
+TEST(CalibrateNetworks, LeaveNoTape) {
+  const norma::LanguageModel<Block<Admin>> model(kDims, 1, {.size = 5});
+  auto weights = model.initialize(norma::Rng(1)), gradients = model.gradients();
+  auto workspace = model.workspace({2, 3});
+  const std::vector<std::int32_t> ids{0, 1, 2, 3, 4, 0};
+  model.calibrate(weights, {ids.data(), {2, 3}}, workspace);
+  EXPECT_EQ(error_of([&] { model.backward(weights, gradients, workspace); }), kNoTape);
+
+  const norma::EncoderDecoder<Block<Admin>, norma::DecoderBlock<Admin>> both(kDims, 1, 1);
+  auto two = both.initialize(norma::Rng(1)), d_two = both.gradients();
+  auto space = both.workspace({2, 3, 3});
+  const auto x = numbers(24, "x");
+  std::vector<float> y(24), d_source(24), d_target(24);
+  const auto from = view(x, {2, 3}, kWidth);
+  const auto at_y = view(y, {2, 3}, kWidth);
+  both.calibrate(two, from, from, at_y, space);
+  EXPECT_EQ(error_of([&] {
+              both.backward(two, from, from, at_y, view(d_source, {2, 3}, kWidth), view(d_target, {2, 3}, kWidth),
+                            d_two, space);
+            }),
+            kNoTape);
+}
 TEST(CalibrateNetworks, NeedARow) {
   const norma::LanguageModel<Block<Admin>> model(kDims, 1, {.size = 5});
   auto weights = model.initialize(norma::Rng(1));

@@ -197,8 +197,8 @@ class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
     return run(weights, {nullptr, targets.ids, in.matrix}, in.shape, workspace, call);
   }
   /// A pass through the stack in which a policy that measures (Admin) sets its parameters in the weights; others set
-  /// none. \throws Error as forward does, where no row counts, and for a measure that is not finite or is 0: then the
-  /// weights hold what was measured before it.
+  /// none. No backward follows. \throws Error as forward does, where no row counts, and for a measure that is not
+  /// finite or is 0: then the weights hold what was measured before it.
   void calibrate(Parameters<T>& weights, Tokens tokens, Workspace& workspace, const Call& call = {}) const {
     this->check_rows_count("tokens", call.lengths, tokens.shape.batch, tokens.shape.tokens);
     check_ids(tokens, call);
@@ -258,10 +258,10 @@ class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
     this->end(workspace);
     return loss;
   }
-  /// No tape of a whole pass is left behind: no backward follows.
   void measure(Parameters<T>& weights, const typename Core::Arguments& arguments, Shape shape, Workspace& workspace,
                const Call& call) const {
     this->core().calibrate(weights.data(), started(weights, arguments, shape, workspace, call));
+    this->end_calibrate(workspace);
   }
   /// Checks a pass and plans it.
   const typename Core::Tape& started(const Parameters<T>& weights, const typename Core::Arguments& arguments,
