@@ -21,6 +21,22 @@ TEST(PlacementGains, AMixTakesTheGainOfTheBlocksPlacement) {
     EXPECT_EQ(p.gain, scaled ? norma::DeepNorm::constants({1, 4}).beta : 1) << p.name;
   }
 }
+/// The embedding stands before the first block, the head after the last.
+TEST(PlacementGains, AMixGivesEachEndOfALanguageModelItsOwn) {
+  using First = norma::LanguageModel<Block<norma::Mix<norma::TFixup, norma::Fixup>>>;
+  using Last = norma::LanguageModel<Block<norma::Mix<norma::Fixup, norma::TFixup>>>;
+  const auto gain = [](const auto& model, const char* name) { return model.layout().find(name).gain; };
+  const First first(kDims, 4, {.size = 7}, {.share = 0.5});
+  EXPECT_NEAR(gain(first, "embedding.weight"), std::pow(36, -0.25), 1e-15);
+  EXPECT_EQ(gain(first, "head.weight"), 0);
+  const Last last(kDims, 4, {.size = 7}, {.share = 0.5});
+  EXPECT_EQ(gain(last, "embedding.weight"), 1);
+  EXPECT_EQ(gain(last, "head.weight"), 1);
+}
+TEST(PlacementGains, ATiedHeadHasTheGainOfTheEmbedding) {
+  const norma::LanguageModel<Block<norma::Fixup>> model(kDims, 4, {.size = 7, .tied = true});
+  EXPECT_EQ(model.layout().find("embedding.weight").gain, 1);
+}
 /// Grouped heads: the key's row is narrower than the query's.
 TEST(PlacementGains, WholeRowsOfGroupedHeads) {
   const norma::Block<norma::WithQKNorm<norma::PreLN, norma::WholeQKNorm>> net(

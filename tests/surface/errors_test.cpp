@@ -243,7 +243,8 @@ TEST(ConstructionErrors, NameWhatIsWrong) {
     EXPECT_EQ(post({.width = 12, .heads = 3, .head_dim = head_dim, .rotary = {.width = rotary}}),
               "attention: rotary width " + std::to_string(rotary == norma::Rotary::kWholeHead ? head_dim : rotary) +
                   ", wanted an even number up to head_dim " + std::to_string(head_dim));
-  EXPECT_EQ(post({.width = 12, .heads = 3, .hidden = -1}), "feed-forward: hidden is -1");
+  EXPECT_EQ(post({.width = 12, .heads = 3, .hidden = -1}),
+            "feed-forward: hidden is -1, wanted at least 1, or 0 for 4 x width");
   says(post({.width = 0, .heads = 1}), {"width is 0"});
   says(post({.width = -12, .heads = 3}), {"width is -12"});
   says(post({.width = 12, .heads = 3}, {.layer = 0, .layers = 4}), {"layer 0 of 4"});

@@ -137,6 +137,8 @@ TEST(LanguageModelErrors, NameWhatIsWrong) {
   EXPECT_EQ(backward(), "backward: the last forward in this workspace is spent; a backward used it up");
   EXPECT_EQ(error_of([&] { norma::LanguageModel<Block<norma::PreLN>>(kDims, 1, {.size = 0}); }),
             "vocabulary is 0, wanted at least 1");
+  EXPECT_EQ(error_of([] { norma::LanguageModel<Block<norma::PreLN>>({.heads = 4}, 2); }),
+            "width is 0, wanted at least 1");
 }
 
 }  // namespace

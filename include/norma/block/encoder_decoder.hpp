@@ -128,12 +128,17 @@ class EncoderDecoder : public Network<EncoderDecoderCore<typename EB::BodyType, 
     this->core().forward(weights.data(), started(weights, source, target, y, workspace, call, source_call));
     this->end(workspace);
   }
-  /// The same pass, in which a policy that measures (Admin) sets its parameters in the weights.
+  /// The same pass, in which a policy that measures (Admin) sets its parameters in the weights. No backward follows.
+  /// \throws Error as forward does, where no row of source or target counts, and for a measure that is not finite or is
+  /// 0: then the weights hold what was measured before it.
   template <class S, class X, class Y>
   void calibrate(Parameters<T>& weights, const S& source, const X& target, Y&& y, Workspace& workspace,
                  const Call& call = {}, const Call& source_call = {}) const {
+    const Shape from = tensor_view<const T>(source).shape, in = tensor_view<const T>(target).shape;
+    this->check_rows_count("source", call.memory_lengths, from.batch, from.tokens);
+    this->check_rows_count("target", call.lengths, in.batch, in.tokens);
     this->core().calibrate(weights.data(), started(weights, source, target, y, workspace, call, source_call));
-    this->end(workspace);
+    this->end_calibrate(workspace);
   }
 
   /// d_source and d_target (assigned) from dy, and the gradients of the parameters (added). source and target are

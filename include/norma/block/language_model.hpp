@@ -17,7 +17,8 @@ struct Tokens {
   Shape shape;
 };
 
-/// The ends of a language model. tied: the head's matrix is the embedding's.
+/// The ends of a language model. tied: the head's matrix is the embedding's, and drawn as one: a policy's gain on
+/// Kind::head (Fixup's zero) then acts on nothing.
 struct Vocabulary {
   Index size = 256;
   bool tied = false;
@@ -54,14 +55,16 @@ class LanguageModelCore {
 
   LanguageModelCore(const Dimensions& dims, int layers, Vocabulary vocabulary, const Policy& policy, const Norm& norm,
                     Layout& layout)
-      : width_(dims.width),
+      : width_(checked_width(dims.width)),
         vocabulary_(vocabulary.size),
         ends_(Sequence<BodyType>::ends(policy, {.layer = layers, .layers = layers}, norm, dims)),
-        embedding_(declared_embedding(vocabulary.size, dims.width, ends_gain(), layout)),
+        embedding_(declared_embedding(
+            vocabulary.size, dims.width,
+            gain_of(Sequence<BodyType>::ends(policy, {.layer = 1, .layers = layers}, norm, dims)), layout)),
         stack_(dims, {.layer = 1, .layers = layers}, layers, Span::stack, policy, norm, layout),
         head_(vocabulary.size, Kind::head, false),
         logits_(ends_.template get<slot::logits>(None{})) {
-    layout.set_gain(ends_gain());
+    layout.set_gain(gain_of(ends_));
     if (vocabulary.tied) {
       head_.use(embedding_.weight(), RowGroups::all(vocabulary.size));
     } else {
@@ -125,7 +128,11 @@ class LanguageModelCore {
     t.ids.enter(0);
     if (t.ids.ids != nullptr) embedding_.forward(weights, t.ids.entered(), t.embedded);
   }
-  Gain ends_gain() const { return ends_.template get<slot::gain>(Gain{}); }
+  static Index checked_width(Index width) {
+    if (width <= 0) fail("width is " + std::to_string(width) + ", wanted at least 1");
+    return width;
+  }
+  static Gain gain_of(const Ends& ends) { return ends.template get<slot::gain>(Gain{}); }
   static Embedding<T> declared_embedding(Index vocabulary, Index width, Gain gain, Layout& layout) {
     if (vocabulary <= 0) fail("vocabulary is " + std::to_string(vocabulary) + ", wanted at least 1");
     Embedding<T> embedding(vocabulary);
@@ -137,7 +144,7 @@ class LanguageModelCore {
   }
 
   Index width_, vocabulary_;
-  Ends ends_;
+  Ends ends_;  // at the last block, which the head follows; the embedding comes before the first
   Embedding<T> embedding_;
   Sequence<BodyType> stack_;
   Linear<T> head_;
@@ -159,7 +166,7 @@ class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
  public:
   using T = typename Core::T;
 
-  /// \throws Error for heads that do not divide the width, layers < 1, or an empty vocabulary.
+  /// \throws Error for a width < 1, heads that do not divide it, layers < 1, or an empty vocabulary.
   LanguageModel(const Dimensions& dims, int layers, Vocabulary vocabulary = {}, const Policy& policy = {},
                 const Norm& norm = {})
       : Network<Core>([&](Layout& layout) { return Core(dims, layers, vocabulary, policy, norm, layout); }) {}
@@ -190,8 +197,10 @@ class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
     return run(weights, {nullptr, targets.ids, in.matrix}, in.shape, workspace, call);
   }
   /// A pass through the stack in which a policy that measures (Admin) sets its parameters in the weights; others set
-  /// none. \throws Error as forward does.
+  /// none. No backward follows. \throws Error as forward does, where no row counts, and for a measure that is not
+  /// finite or is 0: then the weights hold what was measured before it.
   void calibrate(Parameters<T>& weights, Tokens tokens, Workspace& workspace, const Call& call = {}) const {
+    this->check_rows_count("tokens", call.lengths, tokens.shape.batch, tokens.shape.tokens);
     check_ids(tokens, call);
     measure(weights, {tokens.ids, nullptr, {}}, tokens.shape, workspace, call);
   }
@@ -200,6 +209,7 @@ class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
   void calibrate_embedded(Parameters<T>& weights, const X& x, Workspace& workspace, const Call& call = {}) const {
     const TensorView<const T> in = tensor_view<const T>(x);
     check_tensor("x", in, in.shape, this->core().width());
+    this->check_rows_count("x", call.lengths, in.shape.batch, in.shape.tokens);
     measure(weights, {nullptr, nullptr, in.matrix}, in.shape, workspace, call);
   }
   /// Adds the gradients of the last forward's loss. Once per forward: it works in the logits' memory.
@@ -248,10 +258,10 @@ class LanguageModel : public Network<LanguageModelCore<typename B::BodyType>> {
     this->end(workspace);
     return loss;
   }
-  /// No tape of a whole pass is left behind: no backward follows.
   void measure(Parameters<T>& weights, const typename Core::Arguments& arguments, Shape shape, Workspace& workspace,
                const Call& call) const {
     this->core().calibrate(weights.data(), started(weights, arguments, shape, workspace, call));
+    this->end_calibrate(workspace);
   }
   /// Checks a pass and plans it.
   const typename Core::Tape& started(const Parameters<T>& weights, const typename Core::Arguments& arguments,

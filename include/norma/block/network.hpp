@@ -7,7 +7,10 @@
 #include <norma/core/tensor.hpp>
 #include <norma/init/initialize.hpp>
 
+#include <algorithm>
 #include <memory>
+#include <span>
+#include <string>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
@@ -69,25 +72,34 @@ class Network {
            " for batch " + std::to_string(pass.shape.batch) + " and tokens " + std::to_string(pass.shape.tokens) +
            (pass.shape.memory_tokens > 0 ? " and memory_tokens " + std::to_string(pass.shape.memory_tokens) : ""));
     workspace.owner_ = nullptr;
-    workspace.spent_ = false;
+    workspace.gone_ = nullptr;
     Plan p(workspace.mode_, workspace.memory_.data(), workspace.memory_.bytes(), workspace.executor_);
     auto* const root = plan(p, pass, arguments);
     workspace.usage_ = {p.tape_bytes(), p.scratch_bytes(), p.gap_bytes()};
     workspace.shape_ = pass.shape;
     return *root;
   }
+  /// Stops a pass that measures where no row counts.
+  static void check_rows_count(const char* name, std::span<const Index> lengths, Index batch, Index tokens) {
+    const bool some = std::any_of(lengths.begin(), lengths.end(), [](Index length) { return length > 0; });
+    if (lengths.empty() ? batch * tokens == 0 : !some)
+      fail("calibrate: no row of " + std::string(name) + " counts, so there is nothing to measure");
+  }
+
   /// Forward is done.
   void end(Workspace& workspace) const { workspace.owner_ = layout_; }
   /// The tape is used up: a second backward needs another forward.
-  void spend(Workspace& workspace) const {
-    workspace.owner_ = nullptr;
-    workspace.spent_ = true;
+  static void spend(Workspace& workspace) {
+    leave_none(workspace, "the last forward in this workspace is spent; a backward used it up");
+  }
+  /// A pass that measures is done.
+  static void end_calibrate(Workspace& workspace) {
+    leave_none(workspace, "the last pass in this workspace was calibrate, which leaves no tape");
   }
 
   /// What the last forward in this workspace laid out. \throws Error where there is none.
   const typename Core::Tape& last(Workspace& workspace, const char* caller) const {
-    if (workspace.spent_)
-      fail(std::string(caller) + ": the last forward in this workspace is spent; a backward used it up");
+    if (workspace.gone_ != nullptr) fail(std::string(caller) + ": " + workspace.gone_);
     if (workspace.owner_ == nullptr)
       fail(std::string(caller) + " without a forward before it: nothing is in this workspace");
     if (workspace.owner_ != layout_)
@@ -121,6 +133,10 @@ class Network {
   template <class Make>
   Network(std::shared_ptr<Layout> layout, Make& make) : core_(make(*layout)), layout_(std::move(layout)) {}
 
+  static void leave_none(Workspace& workspace, const char* why) {
+    workspace.owner_ = nullptr;
+    workspace.gone_ = why;
+  }
   /// The root tape, at the front of the arena; null where the plan only counts.
   typename Core::Tape* plan(Plan& p, const Pass& pass, const typename Core::Arguments& arguments) const {
     auto* const root = p.array<typename Core::Tape>(1);

@@ -31,11 +31,16 @@ class Surface : public Network<Core> {
     this->core().forward(weights.data(), started(weights, x, y, workspace, call));
     this->end(workspace);
   }
-  /// The same pass, in which a policy that measures (Admin) sets its parameters in the weights; others set none.
+  /// The same pass, in which a policy that measures (Admin) sets its parameters in the weights; others set none. No
+  /// backward follows.
+  /// \throws Error as forward does, where no row counts, and for a measure that is not finite or is 0: then the weights
+  /// hold what was measured before it.
   template <class X, class Y>
   void calibrate(Parameters<T>& weights, const X& x, Y&& y, Workspace& workspace, const Call& call = {}) const {
+    const Shape shape = tensor_view<const T>(x).shape;
+    this->check_rows_count("x", call.lengths, shape.batch, shape.tokens);
     this->core().calibrate(weights.data(), started(weights, x, y, workspace, call));
-    this->end(workspace);
+    this->end_calibrate(workspace);
   }
 
   /// dx from dy, and the gradients of the parameters, which are added. x is forward's. dx may be dy; it may not overlap

@@ -38,7 +38,7 @@ class Workspace {
   Executor executor_;
   Usage usage_;
   std::shared_ptr<const void> owner_;  // the layout of the network whose tape is here; null when there is none
-  bool spent_ = false;                 // the last forward's tape is used up
+  const char* gone_ = nullptr;         // why the last pass's tape is not here
   Shape shape_;                        // of the last forward
 };
 

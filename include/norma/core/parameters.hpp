@@ -195,8 +195,8 @@ class Layout {
   }
   /// The full name of a parameter at this level.
   std::string full_name(std::string_view name) const { return prefix_ + std::string(name); }
-  /// The name of a random stream at this level. A block alone has the names that it has in a stack, so that blocks
-  /// stacked by hand draw what those of a stack draw, each its own.
+  /// The name of dropout's random stream at this level. A block alone has the names that it has in a stack, so that
+  /// blocks stacked by hand drop what those of a stack drop, each its own. (Initial weights go by full_name instead.)
   std::string stream_name(std::string_view name) const {
     return stack_ + block_level(layer_ - 1) + "." + prefix_.substr(block_.size()) + std::string(name);
   }

@@ -35,6 +35,8 @@ class Site {
   static constexpr int kParts = Table::parts;
   static constexpr bool kFused = kIsScaledSum<Joiner> && kNormsSums<Out>;
   static constexpr bool kCalibrates = std::is_base_of_v<CalibratedJoin, Joiner>;
+  static_assert(detail::JoinOf<Joiner, kParts, T>,
+                "norma: slot join has a join of another scalar type than the block: typename decltype(at)::Scalar");
   static_assert(Joiner::writes(0) || (std::is_same_v<In, None> && std::is_same_v<Out, None>),
                 "norma: with in() or out(), which change part 0, the join writes part 0");
 

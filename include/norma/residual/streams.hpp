@@ -30,9 +30,12 @@ struct AddToParts {
   }
 };
 
-/// A reader: a(part 0) + b(part 1), a and b modules. Parameters: theirs, under "part0" and "part1".
+/// A reader: a(part 0) + b(part 1), a and b modules, at least one of them with a Scalar. Parameters: theirs, under
+/// "part0" and "part1".
 template <class A, class B>
 struct SumOf : detail::CommonScalar<A, B> {
+  static_assert(detail::HasScalar<A> || detail::HasScalar<B>,
+                "norma: SumOf(a, b) needs a module with a Scalar, such as a norm");
   using T = typename detail::CommonScalar<A, B>::Scalar;
   static constexpr int parts = 2;
   static constexpr bool needs_x = A::needs_x || B::needs_x;

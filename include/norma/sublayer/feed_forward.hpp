@@ -185,7 +185,8 @@ class FeedForward : public Product {
     });
   }
   static Index checked_hidden(const Dimensions& dims) {
-    if (dims.hidden < 0) fail("feed-forward: hidden is " + std::to_string(dims.hidden));
+    if (dims.hidden < 0)
+      fail("feed-forward: hidden is " + std::to_string(dims.hidden) + ", wanted at least 1, or 0 for 4 x width");
     return dims.hidden > 0 ? dims.hidden : 4 * dims.width;
   }
   void declare_packed(Layout& layout, Index width) {

@@ -18,15 +18,19 @@
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
-/// omega x + w, with Admin's measurement.
+/// omega x + w, with Admin's measurement. A site at which the measure is not finite, or is 0, is an Error and is not
+/// written; those before it are.
 template <class T>
 struct AdminSkip : ChannelSkip<T>, CalibratedJoin {
   AdminSkip() : ChannelSkip<T>("omega") {}
 
   void calibrate(T* weights, const Stream<1, const T>& s, MatrixView<const T> w, Calibration& calibration) const {
     const double omega = calibration.running;
+    const double next = std::sqrt(simd::fma(omega * omega, variance(s[0], calibration), variance(w, calibration)));
+    if (const T stored = static_cast<T>(next); !simd::is_finite(stored) || stored <= 0)
+      fail("calibrate: what a site measured is not a finite number above 0");
     std::fill_n(this->parameter().in(weights).data, w.columns, static_cast<T>(omega));
-    calibration.running = std::sqrt(simd::fma(omega * omega, variance(s[0], calibration), variance(w, calibration)));
+    calibration.running = next;
   }
 
  private:

@@ -24,6 +24,7 @@
 #include <norma/residual/learned.hpp>
 #include <norma/residual/table.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
@@ -81,16 +82,38 @@ struct UnitMatrices {
   template <class T>
   void operator()(const ParameterInfo& parameter, MatrixView<T> w) const {
     if (contains(Kind::norm | Kind::bias | Kind::scale, parameter.kind)) return;
-    const bool columns = contains(kResidualOutput, parameter.kind);
-    const Index vectors = columns ? w.columns : w.rows, length = columns ? w.rows : w.columns;
-    for (Index v = 0; v < vectors; ++v) {
-      const auto element = [&](Index i) -> T& { return columns ? w.row(i)[v] : w.row(v)[i]; };
-      double squares = 0;
-      for (Index i = 0; i < length; ++i)
-        squares = simd::fma(static_cast<double>(element(i)), static_cast<double>(element(i)), squares);
-      if (squares == 0) continue;  // has no direction
-      for (Index i = 0; i < length; ++i)
-        element(i) = static_cast<T>(static_cast<double>(element(i)) / std::sqrt(squares));
+    if (contains(kResidualOutput, parameter.kind)) {
+      for (Index c = 0; c < w.columns; c += kAtOnce)
+        scale_columns(w.middle_columns(c, std::min(kAtOnce, w.columns - c)));
+    } else {
+      for (Index r = 0; r < w.rows; ++r) scale_row(w.row(r), w.columns);
+    }
+  }
+
+ private:
+  static constexpr Index kAtOnce = 64;  // columns, in the order in which they lie in memory
+
+  // A vector of zeros has no direction, and stays.
+  template <class T>
+  static void scale_row(T* row, Index count) {
+    double squares = 0;
+    for (Index i = 0; i < count; ++i)
+      squares = simd::fma(static_cast<double>(row[i]), static_cast<double>(row[i]), squares);
+    const double length = squares == 0 ? 1 : std::sqrt(squares);
+    for (Index i = 0; i < count; ++i) row[i] = static_cast<T>(static_cast<double>(row[i]) / length);
+  }
+  template <class T>
+  static void scale_columns(MatrixView<T> w) {
+    double lengths[kAtOnce] = {};
+    for (Index r = 0; r < w.rows; ++r) {
+      const T* const row = w.row(r);
+      for (Index i = 0; i < w.columns; ++i)
+        lengths[i] = simd::fma(static_cast<double>(row[i]), static_cast<double>(row[i]), lengths[i]);
+    }
+    for (double& length : lengths) length = length == 0 ? 1 : std::sqrt(length);
+    for (Index r = 0; r < w.rows; ++r) {
+      T* const row = w.row(r);
+      for (Index i = 0; i < w.columns; ++i) row[i] = static_cast<T>(static_cast<double>(row[i]) / lengths[i]);
     }
   }
 };
