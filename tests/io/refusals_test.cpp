@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// What is said of files on disk and of weights that do not fit, and how little is done before it is said.
+#include <norma/sublayer/linear.hpp>
+
+#include <algorithm>
+#include <fstream>
+
+#include "io_files.hpp"
+
+namespace {
+
+using namespace io_test;
+
+void write(const std::filesystem::path& path, const Bytes& bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(bytes.data()), std::ssize(bytes));
+}
+bool holds(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
+
+constexpr std::uintmax_t kTera = std::uintmax_t{1} << 40;
+
+// Sparse files, which take no room: the header is looked at before memory is taken.
+TEST(Refusals, LargeFilesByTheirHeader) {
+  const ScratchFile scratch("sparse");
+  const auto error = [&](const Bytes& start) {
+    write(scratch.path(), start);
+    std::filesystem::resize_file(scratch.path(), 4 * kTera);
+    return error_of([&] { Safetensors::read(scratch.path()); });
+  };
+  EXPECT_TRUE(holds(error({}), "does not start with {"));
+  EXPECT_TRUE(holds(error(file_of("{}", {}, 4 * kTera - 8)), "is said to be 4398046511096 bytes long"));
+  EXPECT_TRUE(holds(error(file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})")), "\"a\""));
+}
+
+// A header that fits a file which no memory holds.
+TEST(Refusals, NoMemory) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer ends the program";
+#endif
+  constexpr std::uintmax_t size = 15 * kTera;
+  if (std::unique_ptr<std::byte[]>(new (std::nothrow) std::byte[size]) != nullptr) GTEST_SKIP() << "memory is promised";
+  const ScratchFile scratch("sparse");
+  const std::string count = std::to_string(size);
+  const Bytes start = file_of(R"({"a":{"dtype":"U8","shape":[)" + count + R"(],"data_offsets":[0,)" + count + "]}}");
+  write(scratch.path(), start);
+  std::error_code none;
+  std::filesystem::resize_file(scratch.path(), start.size() + size, none);
+  if (none) GTEST_SKIP() << "no file of this size here";
+  EXPECT_EQ(error_of([&] { Safetensors::read(scratch.path()); }),
+            scratch.path().string() + ": there is no memory for its " + count + " bytes");
+}
+
+}  // namespace
