@@ -50,4 +50,12 @@ TEST(Refusals, NoMemory) {
             scratch.path().string() + ": there is no memory for its " + count + " bytes");
 }
 
+TEST(Refusals, FilesOfAnotherFormat) {
+  const std::string_view zip = "PK\3\4 and what else torch.save writes", short_text = "text", pickle("\x80\2}q\0.", 6);
+  for (const auto text : {zip, short_text, pickle})
+    EXPECT_TRUE(
+        refused(bytes_of(std::vector<char>(text.begin(), text.end())), "safetensors: is no safetensors file: "));
+  EXPECT_TRUE(refused(Bytes(64), "safetensors: is no safetensors file: "));
+}
+
 }  // namespace

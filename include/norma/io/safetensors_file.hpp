@@ -79,18 +79,20 @@ class Safetensors {
   /// What the first bytes of a file of this size say.
   std::size_t header_length(std::span<const std::byte> start, std::uint64_t size) const {
     if (start.size() < kStart)
-      refuse("holds " + std::to_string(size) + " bytes, wanted at least " + std::to_string(kStart));
+      refuse("is no safetensors file: it holds " + std::to_string(size) + " bytes, wanted at least " +
+             std::to_string(kStart));
     std::uint64_t length = 0;
     std::memcpy(&length, start.data(), kStart);
     if (length > size - kStart || length > kLargestHeader)
-      refuse("its header is said to be " + std::to_string(length) + " bytes long, of " + std::to_string(size - kStart));
+      refuse("is no safetensors file: its header is said to be " + std::to_string(length) + " bytes long, of " +
+             std::to_string(size - kStart));
     return static_cast<std::size_t>(length);
   }
 
   /// The tensors in the order of their data, which are so many bytes and belong to one tensor each.
   std::vector<detail::HeaderEntry> read_header(std::span<const std::byte> header, std::uint64_t available) {
     const std::string_view text(reinterpret_cast<const char*>(header.data()), header.size());
-    if (text.empty() || text.front() != '{') refuse("its header does not start with {");
+    if (text.empty() || text.front() != '{') refuse("is no safetensors file: its header does not start with {");
     // To the parser that would be the end, and what follows none of its business.
     if (text.find('\0') != text.npos) refuse("its header holds a byte of zero");
     detail::HeaderReader reader;
