@@ -58,4 +58,23 @@ TEST(Refusals, FilesOfAnotherFormat) {
   EXPECT_TRUE(refused(Bytes(64), "safetensors: is no safetensors file: "));
 }
 
+TEST(Refusals, QuotesAreShortAndPrintable) {
+  const std::string entry = R"(":{"dtype":"F32","shape":[1],"data_offsets":[0,8]}})";
+  EXPECT_TRUE(refused(file_of(R"({"a\u001b[2J\n)" + entry, 8), R"(tensor "a\x1B[2J\x0A" of)"));
+  const std::string a(1000, 'a');
+  EXPECT_TRUE(refused(file_of("{\"" + a + entry, 8), "tensor \"" + a.substr(0, 80) + "...\" of"));
+  std::string e;
+  for (int i = 0; i < 100; ++i) e += "\u20ac";
+  EXPECT_TRUE(refused(file_of("{\"" + e + entry, 8), "tensor \"" + e.substr(0, 78) + "...\" of")) << "whole letters";
+
+  std::string shape = "1";
+  for (int i = 0; i < 1000; ++i) shape += ",1";
+  const Bytes file = file_of(R"({"a":{"dtype":"F32","shape":[)" + shape + R"(],"data_offsets":[0,8]}})", 8);
+  EXPECT_LT(error_of([&] { Safetensors::parse(file); }).size(), 250u);
+  for (const std::string& header : {R"({"a":{")" + a + "\":1}}", R"({"a":{"dtype":")" + a + "\"}}",
+                                    R"({"a":{"shape":[1.)" + std::string(1000, '1') + "]}}",
+                                    R"({"__metadata__":{")" + a + R"(":"","a)" + a.substr(1) + "\":\"\"}}"})
+    EXPECT_LT(error_of([&] { Safetensors::parse(file_of(header)); }).size(), 200u) << header;
+}
+
 }  // namespace

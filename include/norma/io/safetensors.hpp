@@ -108,7 +108,7 @@ inline bool same_shape(const std::vector<Index>& shape, const Parameter& at) {
 template <class T>
 std::vector<T> values(const FileTensor& tensor) {
   const std::string problem = detail::problem_as<T>(tensor);
-  if (!problem.empty()) fail("tensor \"" + tensor.name + "\" " + problem);
+  if (!problem.empty()) fail("tensor " + detail::in_quotes(tensor.name) + " " + problem);
   std::vector<T> result(static_cast<std::size_t>(tensor.size()));
   detail::copy_values(tensor, result.data());
   return result;
@@ -129,15 +129,15 @@ void load(const Safetensors& file, Parameters<T>& weights, std::string_view pref
     if (tensor == nullptr)
       problem = "is missing";
     else if (!detail::same_shape(tensor->shape, parameter.at))
-      problem = "has shape " + shape_text(tensor->shape) + ", wanted " +
+      problem = "has shape " + detail::excerpt(shape_text(tensor->shape)) + ", wanted " +
                 shape_text({parameter.at.rows, parameter.at.columns});
     else
       problem = detail::problem_as<T>(*tensor);
-    if (!problem.empty()) problems += "\n  tensor \"" + name + "\" " + problem;
+    if (!problem.empty()) problems += "\n  tensor " + detail::in_quotes(name) + " " + problem;
   });
   for (const FileTensor& tensor : file.tensors())
     if (tensor.name.starts_with(prefix) && std::find(taken.begin(), taken.end(), &tensor) == taken.end())
-      problems += "\n  tensor \"" + tensor.name + "\" belongs to no parameter";
+      problems += "\n  tensor " + detail::in_quotes(tensor.name) + " belongs to no parameter";
   if (!problems.empty()) fail(file.source() + " does not fit these weights:" + problems);
 
   auto next = taken.begin();
@@ -174,7 +174,8 @@ inline std::vector<std::byte> safetensors_bytes(std::vector<FileTensor> tensors,
   std::size_t size = 0;
   for (const FileTensor& tensor : tensors) {
     const std::size_t end = size + tensor.data.size();
-    if (header.contains(tensor.name)) fail("safetensors: the name \"" + tensor.name + "\" stands there twice");
+    if (header.contains(tensor.name))
+      fail("safetensors: the name " + detail::in_quotes(tensor.name) + " stands there twice");
     header[tensor.name] = {{"dtype", info(tensor.type).name}, {"shape", tensor.shape}, {"data_offsets", {size, end}}};
     size = end;
   }
@@ -192,7 +193,8 @@ inline std::vector<std::byte> safetensors_bytes(std::vector<FileTensor> tensors,
   // What is read back is what was given: shapes fit the data, names are UTF-8.
   const auto written = Safetensors::parse(bytes);
   for (const FileTensor& tensor : tensors)
-    if (written.find(tensor.name) == nullptr) fail("safetensors: a name is not UTF-8: \"" + tensor.name + "\"");
+    if (written.find(tensor.name) == nullptr)
+      fail("safetensors: a name is not UTF-8: " + detail::in_quotes(tensor.name));
   if (written.metadata() != metadata) fail("safetensors: the metadata is not UTF-8");
   return bytes;
 }

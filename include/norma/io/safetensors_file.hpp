@@ -67,7 +67,7 @@ class Safetensors {
   /// \throws Error if there is none of this name.
   const FileTensor& operator[](std::string_view name) const {
     const FileTensor* const tensor = find(name);
-    if (tensor == nullptr) fail(source_ + ": no tensor is called \"" + std::string(name) + "\"");
+    if (tensor == nullptr) fail(source_ + ": no tensor is called " + detail::in_quotes(name));
     return *tensor;
   }
 
@@ -113,7 +113,7 @@ class Safetensors {
     }
     if (end != available)
       refuse("holds " + std::to_string(available) + " bytes of data, of which tensors take " + std::to_string(end) +
-             (entries.empty() ? "" : "; the last is \"" + entries.back().name + "\""));
+             (entries.empty() ? "" : "; the last is " + detail::in_quotes(entries.back().name)));
     return entries;
   }
   /// Sets the tensors to these, whose ranges are those of this data.
@@ -132,12 +132,13 @@ class Safetensors {
     for (const Index size : entry.shape)
       if (__builtin_mul_overflow(bits, static_cast<std::uint64_t>(size), &bits)) refuse(entry, "has too large a shape");
     if (bits % 8 != 0 || bits / 8 != entry.end - entry.begin)
-      refuse(entry, "of shape " + shape_text(entry.shape) + " and dtype " + std::string(info(entry.type).name) +
-                        " takes " + std::to_string(bits) + " bits, its data_offsets are " + range);
+      refuse(entry, "of shape " + detail::excerpt(shape_text(entry.shape)) + " and dtype " +
+                        std::string(info(entry.type).name) + " takes " + std::to_string(bits) +
+                        " bits, its data_offsets are " + range);
   }
   [[noreturn]] void refuse(const std::string& problem) const { fail(source_ + ": " + problem); }
   [[noreturn]] void refuse(const detail::HeaderEntry& entry, const std::string& problem) const {
-    refuse("tensor \"" + entry.name + "\" " + problem);
+    refuse("tensor " + detail::in_quotes(entry.name) + " " + problem);
   }
 
   std::string source_;
