@@ -77,4 +77,18 @@ TEST(Refusals, QuotesAreShortAndPrintable) {
     EXPECT_LT(error_of([&] { Safetensors::parse(file_of(header)); }).size(), 200u) << header;
 }
 
+/// A layout of 30 parameters.
+std::shared_ptr<norma::Layout> thirty() {
+  auto layout = std::make_shared<norma::Layout>();
+  for (int i = 0; i < 30; ++i) layout->add("p" + std::to_string(i), 1, 2, norma::Kind::bias);
+  return layout;
+}
+
+TEST(Refusals, ListsEnd) {
+  norma::Parameters<float> weights(thirty());
+  const std::string message = error_of([&] { norma::load(Safetensors::parse(file_of("{}")), weights); });
+  EXPECT_TRUE(holds(message, "\n  tensor \"p19\" is missing\n  and 10 more"));
+  EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 21) << message;
+}
+
 }  // namespace

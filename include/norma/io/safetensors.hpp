@@ -101,6 +101,23 @@ inline bool same_shape(const std::vector<Index>& shape, const Parameter& at) {
   }
 }
 
+/// What is wrong with the tensors of a file, a line each; of many, the first twenty.
+class ProblemList {
+ public:
+  void add(const std::string& name, const std::string& problem) {
+    if (++count_ <= kShown) lines_ += "\n  tensor " + in_quotes(name) + " " + problem;
+  }
+  bool empty() const { return count_ == 0; }
+  std::string text() const {
+    return lines_ + (count_ > kShown ? "\n  and " + std::to_string(count_ - kShown) + " more" : "");
+  }
+
+ private:
+  static constexpr int kShown = 20;
+  int count_ = 0;
+  std::string lines_;
+};
+
 }  // namespace detail
 
 /// The values of a tensor of F16, BF16 or F32, widened, or F64, rounded if T is float. \throws Error for another type,
@@ -115,11 +132,10 @@ std::vector<T> values(const FileTensor& tensor) {
 }
 
 /// Sets the weights to the tensors of their names. With a prefix, to those of prefix + name; tensors without it are
-/// another's. All or nothing. \throws Error with all that is wrong: missing tensors, left-over ones, other shapes or
-/// types.
+/// another's. All or nothing. \throws Error with what is wrong: missing tensors, left-over ones, other shapes or types.
 template <class T>
 void load(const Safetensors& file, Parameters<T>& weights, std::string_view prefix = "") {
-  std::string problems;
+  detail::ProblemList problems;
   std::vector<const FileTensor*> taken;
   weights.for_each_parameter([&](const ParameterInfo& parameter, const auto&) {
     const std::string name = std::string(prefix) + parameter.name;
@@ -133,12 +149,12 @@ void load(const Safetensors& file, Parameters<T>& weights, std::string_view pref
                 shape_text({parameter.at.rows, parameter.at.columns});
     else
       problem = detail::problem_as<T>(*tensor);
-    if (!problem.empty()) problems += "\n  tensor " + detail::in_quotes(name) + " " + problem;
+    if (!problem.empty()) problems.add(name, problem);
   });
   for (const FileTensor& tensor : file.tensors())
     if (tensor.name.starts_with(prefix) && std::find(taken.begin(), taken.end(), &tensor) == taken.end())
-      problems += "\n  tensor " + detail::in_quotes(tensor.name) + " belongs to no parameter";
-  if (!problems.empty()) fail(file.source() + " does not fit these weights:" + problems);
+      problems.add(tensor.name, "belongs to no parameter");
+  if (!problems.empty()) fail(file.source() + " does not fit these weights:" + problems.text());
 
   auto next = taken.begin();
   weights.for_each_parameter([&](const ParameterInfo&, auto map) { detail::copy_values(**next++, map.data()); });
