@@ -91,4 +91,21 @@ TEST(Refusals, ListsEnd) {
   EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 21) << message;
 }
 
+TEST(Refusals, APrefixThatWouldDo) {
+  const norma::Parameters<float> weights(thirty());
+  const auto error = [&](std::vector<FileTensor> tensors, std::string_view prefix) {
+    const Bytes bytes = norma::safetensors_bytes(std::move(tensors));
+    norma::Parameters<float> loaded(thirty());
+    return error_of([&] { norma::load(Safetensors::parse(bytes), loaded, prefix); });
+  };
+  const std::string advice = "the file's names begin with \"model.\"; give that as prefix";
+  EXPECT_TRUE(holds(error(norma::file_tensors(weights, "model."), ""), advice));
+  EXPECT_TRUE(holds(error(norma::file_tensors(weights, "model."), "net."), advice));
+  EXPECT_TRUE(holds(error(norma::file_tensors(weights), "net."), "the file's names have no prefix; give none"));
+  EXPECT_EQ(error(norma::file_tensors(weights, "model."), "model."), "");
+  auto one_less = norma::file_tensors(weights, "model.");
+  one_less.pop_back();
+  EXPECT_FALSE(holds(error(one_less, ""), "prefix"));
+}
+
 }  // namespace

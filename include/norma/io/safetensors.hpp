@@ -20,6 +20,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -101,6 +102,22 @@ inline bool same_shape(const std::vector<Index>& shape, const Parameter& at) {
   }
 }
 
+/// What to say where the file has all parameters, under another prefix than they were looked for.
+inline std::string prefix_advice(const Safetensors& file, const std::vector<ParameterInfo>& parameters) {
+  std::set<std::string_view> names;
+  for (const FileTensor& tensor : file.tensors()) names.insert(tensor.name);
+  for (const FileTensor& tensor : file.tensors()) {
+    if (parameters.empty() || !tensor.name.ends_with(parameters[0].name)) continue;
+    const std::string prefix = tensor.name.substr(0, tensor.name.size() - parameters[0].name.size());
+    if (!std::all_of(parameters.begin(), parameters.end(),
+                     [&](const auto& p) { return names.contains(prefix + p.name); }))
+      continue;
+    if (prefix.empty()) return " the file's names have no prefix; give none";
+    return " the file's names begin with " + in_quotes(prefix) + "; give that as prefix";
+  }
+  return "";
+}
+
 /// What is wrong with the tensors of a file, a line each; of many, the first twenty.
 class ProblemList {
  public:
@@ -136,11 +153,13 @@ std::vector<T> values(const FileTensor& tensor) {
 template <class T>
 void load(const Safetensors& file, Parameters<T>& weights, std::string_view prefix = "") {
   detail::ProblemList problems;
+  bool missing = false;
   std::vector<const FileTensor*> taken;
   weights.for_each_parameter([&](const ParameterInfo& parameter, const auto&) {
     const std::string name = std::string(prefix) + parameter.name;
     const FileTensor* const tensor = file.find(name);
     taken.push_back(tensor);
+    missing = missing || tensor == nullptr;
     std::string problem;
     if (tensor == nullptr)
       problem = "is missing";
@@ -154,7 +173,9 @@ void load(const Safetensors& file, Parameters<T>& weights, std::string_view pref
   for (const FileTensor& tensor : file.tensors())
     if (tensor.name.starts_with(prefix) && std::find(taken.begin(), taken.end(), &tensor) == taken.end())
       problems.add(tensor.name, "belongs to no parameter");
-  if (!problems.empty()) fail(file.source() + " does not fit these weights:" + problems.text());
+  if (!problems.empty())
+    fail(file.source() + " does not fit these weights:" +
+         (missing ? detail::prefix_advice(file, weights.layout().entries()) : "") + problems.text());
 
   auto next = taken.begin();
   weights.for_each_parameter([&](const ParameterInfo&, auto map) { detail::copy_values(**next++, map.data()); });
