@@ -108,4 +108,13 @@ TEST(Refusals, APrefixThatWouldDo) {
   EXPECT_FALSE(holds(error(one_less, ""), "prefix"));
 }
 
+TEST(Refusals, EmptyWeights) {
+  const std::string wanted = "the weights are empty; make them with initialize() or gradients()";
+  const ScratchFile scratch("empty");
+  norma::Parameters<float> weights;
+  EXPECT_EQ(error_of([&] { norma::load(Safetensors::parse(file_of("{}")), weights); }), wanted);
+  EXPECT_EQ(error_of([&] { norma::save(scratch.path(), weights); }), wanted);
+  EXPECT_FALSE(std::filesystem::exists(scratch.path()));
+}
+
 }  // namespace

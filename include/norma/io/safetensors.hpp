@@ -149,13 +149,14 @@ std::vector<T> values(const FileTensor& tensor) {
 }
 
 /// Sets the weights to the tensors of their names. With a prefix, to those of prefix + name; tensors without it are
-/// another's. All or nothing. \throws Error with what is wrong: missing tensors, left-over ones, other shapes or types.
+/// another's. All or nothing. \throws Error with what is wrong: missing tensors, left-over ones, other shapes or types;
+/// and for empty weights.
 template <class T>
 void load(const Safetensors& file, Parameters<T>& weights, std::string_view prefix = "") {
   detail::ProblemList problems;
   bool missing = false;
   std::vector<const FileTensor*> taken;
-  weights.for_each_parameter([&](const ParameterInfo& parameter, const auto&) {
+  for (const ParameterInfo& parameter : weights.layout().entries()) {
     const std::string name = std::string(prefix) + parameter.name;
     const FileTensor* const tensor = file.find(name);
     taken.push_back(tensor);
@@ -169,7 +170,7 @@ void load(const Safetensors& file, Parameters<T>& weights, std::string_view pref
     else
       problem = detail::problem_as<T>(*tensor);
     if (!problem.empty()) problems.add(name, problem);
-  });
+  }
   for (const FileTensor& tensor : file.tensors())
     if (tensor.name.starts_with(prefix) && std::find(taken.begin(), taken.end(), &tensor) == taken.end())
       problems.add(tensor.name, "belongs to no parameter");
@@ -186,16 +187,17 @@ void load(const std::filesystem::path& path, Parameters<T>& weights, std::string
 }
 
 /// Weights as tensors of a file, named prefix + name. One row becomes a vector, as in torch. The bytes are the
-/// weights'.
+/// weights'. \throws Error for empty weights.
 template <class T>
 std::vector<FileTensor> file_tensors(const Parameters<T>& weights, std::string_view prefix = "") {
   std::vector<FileTensor> tensors;
-  weights.for_each_parameter([&](const ParameterInfo& parameter, const auto& map) {
+  for (const ParameterInfo& parameter : weights.layout().entries()) {
     const auto& at = parameter.at;
-    tensors.push_back({std::string(prefix) + parameter.name, kDataTypeOf<T>,
-                       at.rows == 1 ? std::vector<Index>{at.columns} : std::vector<Index>{at.rows, at.columns},
-                       std::as_bytes(std::span(map.data(), static_cast<std::size_t>(map.size())))});
-  });
+    tensors.push_back(
+        {std::string(prefix) + parameter.name, kDataTypeOf<T>,
+         at.rows == 1 ? std::vector<Index>{at.columns} : std::vector<Index>{at.rows, at.columns},
+         std::as_bytes(std::span(at.data_in(weights.data()), static_cast<std::size_t>(at.rows * at.columns)))});
+  }
   return tensors;
 }
 
