@@ -117,4 +117,19 @@ TEST(Refusals, EmptyWeights) {
   EXPECT_FALSE(std::filesystem::exists(scratch.path()));
 }
 
+TEST(Refusals, SavedUnderAPrefix) {
+  const ScratchFile scratch("prefix");
+  norma::Parameters<float> weights(thirty()), loaded(thirty());
+  weights["p3"](0, 1) = 7;
+  norma::save(scratch.path(), weights, "model.", {{"step", "7"}});
+  const auto file = Safetensors::read(scratch.path());
+  norma::load(file, loaded, "model.");
+  EXPECT_EQ(loaded["p3"](0, 1), 7);
+  EXPECT_EQ(file.metadata(), (norma::Metadata{{"step", "7"}}));
+  norma::save(scratch.path(), weights, "net.");
+  EXPECT_NE(Safetensors::read(scratch.path()).find("net.p0"), nullptr);
+  norma::save(scratch.path(), weights, {{"step", "7"}, {"more", "8"}});
+  EXPECT_NE(Safetensors::read(scratch.path()).find("p0"), nullptr) << "metadata without a prefix";
+}
+
 }  // namespace

@@ -256,10 +256,16 @@ inline void write_safetensors(const std::filesystem::path& path, std::vector<Fil
   }
 }
 
-/// Writes weights, gradients or an optimiser's moments to a file. \throws Error as write_safetensors does.
+/// Writes weights, gradients or an optimiser's moments to a file, named prefix + name. \throws Error as file_tensors
+/// and write_safetensors do.
+template <class T>
+void save(const std::filesystem::path& path, const Parameters<T>& weights, std::string_view prefix,
+          const Metadata& metadata = {}) {
+  write_safetensors(path, file_tensors(weights, prefix), metadata);
+}
 template <class T>
 void save(const std::filesystem::path& path, const Parameters<T>& weights, const Metadata& metadata = {}) {
-  write_safetensors(path, file_tensors(weights), metadata);
+  save(path, weights, "", metadata);
 }
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET
