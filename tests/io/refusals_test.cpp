@@ -132,4 +132,12 @@ TEST(Refusals, SavedUnderAPrefix) {
   EXPECT_NE(Safetensors::read(scratch.path()).find("p0"), nullptr) << "metadata without a prefix";
 }
 
+TEST(Refusals, APartialFileIsSomeoneElses) {
+  const ScratchFile scratch("weights"), other("weights.partial");
+  write(other.path(), Bytes(3));
+  norma::write_safetensors(scratch.path(), {});
+  EXPECT_EQ(std::filesystem::file_size(scratch.path()), 16u);
+  EXPECT_TRUE(std::filesystem::exists(other.path())) << "neither taken nor removed";
+}
+
 }  // namespace

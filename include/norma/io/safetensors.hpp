@@ -16,14 +16,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -238,19 +239,28 @@ inline std::vector<std::byte> safetensors_bytes(std::vector<FileTensor> tensors,
   return bytes;
 }
 
-/// Writes a file, whole or not at all: what was there before stays until its successor is complete. \throws Error where
-/// it cannot be written, and as safetensors_bytes does.
+/// Writes a file, whole or not at all: what was there before stays until its successor is complete, which grows in a
+/// new file beside it, <path>.partial, .partial1, ... That is so for whoever reads, and where the program ends on the
+/// way (the partial file then stays); where the machine does, nothing is promised: no fsync. \throws Error where it
+/// cannot be written, and as safetensors_bytes does.
 inline void write_safetensors(const std::filesystem::path& path, std::vector<FileTensor> tensors,
                               const Metadata& metadata = {}) {
   const auto bytes = safetensors_bytes(std::move(tensors), metadata);
-  auto partial = path;
-  partial += ".partial";
-  std::ofstream file(partial, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  file.close();
+  std::filesystem::path partial;
+  std::FILE* file = nullptr;
   std::error_code error;
-  if (file) std::filesystem::rename(partial, path, error);
-  if (!file || error) {
+  int others = 0;
+  do {
+    partial = path;
+    partial += ".partial" + (others == 0 ? "" : std::to_string(others));
+    file = std::fopen(partial.string().c_str(), "wbx");  // x: fails where it exists
+    ++others;
+  } while (file == nullptr && std::filesystem::exists(std::filesystem::symlink_status(partial, error)));
+  if (file == nullptr) fail(path.string() + ": cannot be written");
+  const bool whole = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  const bool closed = std::fclose(file) == 0;
+  if (whole && closed) std::filesystem::rename(partial, path, error);
+  if (!whole || !closed || error) {
     std::filesystem::remove(partial, error);
     fail(path.string() + ": cannot be written");
   }
