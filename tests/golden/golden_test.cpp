@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 namespace {
 
@@ -113,15 +114,23 @@ std::filesystem::path chosen_directory() {
 
 TEST(Golden, ThereAreFiles) { EXPECT_FALSE(files(chosen_directory()).empty()) << chosen_directory(); }
 
-/// The table in docs/golden.md says of each of the repository's files what it rests on.
+/// The table in docs/golden.md says of each of the repository's files what it rests on: a row each, and no other.
 TEST(Golden, ThePageListsThem) {
   std::ifstream stream(NORMA_SOURCE_DIR "/docs/golden.md");
   const std::string page{std::istreambuf_iterator<char>(stream), {}};
+  std::set<std::string> unused;
+  for (const auto& [name, make] : golden::networks()) unused.insert(name);
   for (const auto& path : files(kRepository)) {
     const auto metadata = Safetensors::read(path).metadata();
     const std::string row =
         "\n| `" + path.stem().string() + "` | " + metadata.at("network") + " | " + metadata.at("source") + " |\n";
     EXPECT_NE(page.find(row), std::string::npos) << row;
+    unused.erase(metadata.at("network"));
+  }
+  for (const std::string& name : unused) ADD_FAILURE() << "no file is of the network \"" << name << '"';
+  for (std::size_t at = page.find("\n| `"); at != page.npos; at = page.find("\n| `", at + 1)) {
+    const std::string name = page.substr(at + 4, page.find('`', at + 4) - at - 4);
+    EXPECT_TRUE(std::filesystem::exists(kRepository / (name + ".safetensors"))) << "the page lists " << name;
   }
 }
 

@@ -74,7 +74,7 @@ TEST(Safetensors, PathsThatDoNotWork) {
   EXPECT_EQ(error_of([&] { norma::write_safetensors(below, {}); }), below.string() + ": cannot be written");
   std::ofstream(scratch.path()) << "{}";
   EXPECT_EQ(error_of([&] { Safetensors::read(scratch.path()); }),
-            scratch.path().string() + ": holds 2 bytes, wanted at least 8");
+            scratch.path().string() + ": is no safetensors file: it holds 2 bytes, wanted at least 8");
 }
 
 template <class T>

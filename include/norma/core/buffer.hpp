@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory aligned to a cache line. The only place where norma allocates for data.
+// Memory aligned to a cache line. The only place where norma allocates for data, a file's bytes aside.
 #pragma once
 
 #include <norma/core/shape.hpp>

@@ -305,8 +305,9 @@ class Parameters {
   Index count() const { return layout_ ? layout_->count() : 0; }  ///< parameters, padding not counted
   std::span<T> flat() { return {data(), static_cast<std::size_t>(size())}; }
   std::span<const T> flat() const { return {data(), static_cast<std::size_t>(size())}; }
+  /// \throws Error if these were default-constructed.
   const Layout& layout() const {
-    if (layout_ == nullptr) fail("these parameters are empty: they have no layout");
+    if (layout_ == nullptr) fail("the weights are empty; make them with initialize() or gradients()");
     return *layout_;
   }
 

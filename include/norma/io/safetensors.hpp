@@ -16,13 +16,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <limits>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -101,6 +103,39 @@ inline bool same_shape(const std::vector<Index>& shape, const Parameter& at) {
   }
 }
 
+/// What to say where the file has all parameters, under another prefix than they were looked for.
+inline std::string prefix_advice(const Safetensors& file, const std::vector<ParameterInfo>& parameters) {
+  std::set<std::string_view> names;
+  for (const FileTensor& tensor : file.tensors()) names.insert(tensor.name);
+  for (const FileTensor& tensor : file.tensors()) {
+    if (parameters.empty() || !tensor.name.ends_with(parameters[0].name)) continue;
+    const std::string prefix = tensor.name.substr(0, tensor.name.size() - parameters[0].name.size());
+    if (!std::all_of(parameters.begin(), parameters.end(),
+                     [&](const auto& p) { return names.contains(prefix + p.name); }))
+      continue;
+    if (prefix.empty()) return " the file's names have no prefix; give none";
+    return " the file's names begin with " + in_quotes(prefix) + "; give that as prefix";
+  }
+  return "";
+}
+
+/// What is wrong with the tensors of a file, a line each; of many, the first twenty.
+class ProblemList {
+ public:
+  void add(const std::string& name, const std::string& problem) {
+    if (++count_ <= kShown) lines_ += "\n  tensor " + in_quotes(name) + " " + problem;
+  }
+  bool empty() const { return count_ == 0; }
+  std::string text() const {
+    return lines_ + (count_ > kShown ? "\n  and " + std::to_string(count_ - kShown) + " more" : "");
+  }
+
+ private:
+  static constexpr int kShown = 20;
+  int count_ = 0;
+  std::string lines_;
+};
+
 }  // namespace detail
 
 /// The values of a tensor of F16, BF16 or F32, widened, or F64, rounded if T is float. \throws Error for another type,
@@ -108,37 +143,41 @@ inline bool same_shape(const std::vector<Index>& shape, const Parameter& at) {
 template <class T>
 std::vector<T> values(const FileTensor& tensor) {
   const std::string problem = detail::problem_as<T>(tensor);
-  if (!problem.empty()) fail("tensor \"" + tensor.name + "\" " + problem);
+  if (!problem.empty()) fail("tensor " + detail::in_quotes(tensor.name) + " " + problem);
   std::vector<T> result(static_cast<std::size_t>(tensor.size()));
   detail::copy_values(tensor, result.data());
   return result;
 }
 
 /// Sets the weights to the tensors of their names. With a prefix, to those of prefix + name; tensors without it are
-/// another's. All or nothing. \throws Error with all that is wrong: missing tensors, left-over ones, other shapes or
-/// types.
+/// another's. All or nothing. \throws Error with what is wrong: missing tensors, left-over ones, other shapes or types;
+/// and for empty weights.
 template <class T>
 void load(const Safetensors& file, Parameters<T>& weights, std::string_view prefix = "") {
-  std::string problems;
+  detail::ProblemList problems;
+  bool missing = false;
   std::vector<const FileTensor*> taken;
-  weights.for_each_parameter([&](const ParameterInfo& parameter, const auto&) {
+  for (const ParameterInfo& parameter : weights.layout().entries()) {
     const std::string name = std::string(prefix) + parameter.name;
     const FileTensor* const tensor = file.find(name);
     taken.push_back(tensor);
+    missing = missing || tensor == nullptr;
     std::string problem;
     if (tensor == nullptr)
       problem = "is missing";
     else if (!detail::same_shape(tensor->shape, parameter.at))
-      problem = "has shape " + shape_text(tensor->shape) + ", wanted " +
+      problem = "has shape " + detail::excerpt(shape_text(tensor->shape)) + ", wanted " +
                 shape_text({parameter.at.rows, parameter.at.columns});
     else
       problem = detail::problem_as<T>(*tensor);
-    if (!problem.empty()) problems += "\n  tensor \"" + name + "\" " + problem;
-  });
+    if (!problem.empty()) problems.add(name, problem);
+  }
   for (const FileTensor& tensor : file.tensors())
     if (tensor.name.starts_with(prefix) && std::find(taken.begin(), taken.end(), &tensor) == taken.end())
-      problems += "\n  tensor \"" + tensor.name + "\" belongs to no parameter";
-  if (!problems.empty()) fail(file.source() + " does not fit these weights:" + problems);
+      problems.add(tensor.name, "belongs to no parameter");
+  if (!problems.empty())
+    fail(file.source() + " does not fit these weights:" +
+         (missing ? detail::prefix_advice(file, weights.layout().entries()) : "") + problems.text());
 
   auto next = taken.begin();
   weights.for_each_parameter([&](const ParameterInfo&, auto map) { detail::copy_values(**next++, map.data()); });
@@ -149,16 +188,17 @@ void load(const std::filesystem::path& path, Parameters<T>& weights, std::string
 }
 
 /// Weights as tensors of a file, named prefix + name. One row becomes a vector, as in torch. The bytes are the
-/// weights'.
+/// weights'. \throws Error for empty weights.
 template <class T>
 std::vector<FileTensor> file_tensors(const Parameters<T>& weights, std::string_view prefix = "") {
   std::vector<FileTensor> tensors;
-  weights.for_each_parameter([&](const ParameterInfo& parameter, const auto& map) {
+  for (const ParameterInfo& parameter : weights.layout().entries()) {
     const auto& at = parameter.at;
-    tensors.push_back({std::string(prefix) + parameter.name, kDataTypeOf<T>,
-                       at.rows == 1 ? std::vector<Index>{at.columns} : std::vector<Index>{at.rows, at.columns},
-                       std::as_bytes(std::span(map.data(), static_cast<std::size_t>(map.size())))});
-  });
+    tensors.push_back(
+        {std::string(prefix) + parameter.name, kDataTypeOf<T>,
+         at.rows == 1 ? std::vector<Index>{at.columns} : std::vector<Index>{at.rows, at.columns},
+         std::as_bytes(std::span(at.data_in(weights.data()), static_cast<std::size_t>(at.rows * at.columns)))});
+  }
   return tensors;
 }
 
@@ -174,7 +214,8 @@ inline std::vector<std::byte> safetensors_bytes(std::vector<FileTensor> tensors,
   std::size_t size = 0;
   for (const FileTensor& tensor : tensors) {
     const std::size_t end = size + tensor.data.size();
-    if (header.contains(tensor.name)) fail("safetensors: the name \"" + tensor.name + "\" stands there twice");
+    if (header.contains(tensor.name))
+      fail("safetensors: the name " + detail::in_quotes(tensor.name) + " stands there twice");
     header[tensor.name] = {{"dtype", info(tensor.type).name}, {"shape", tensor.shape}, {"data_offsets", {size, end}}};
     size = end;
   }
@@ -192,33 +233,49 @@ inline std::vector<std::byte> safetensors_bytes(std::vector<FileTensor> tensors,
   // What is read back is what was given: shapes fit the data, names are UTF-8.
   const auto written = Safetensors::parse(bytes);
   for (const FileTensor& tensor : tensors)
-    if (written.find(tensor.name) == nullptr) fail("safetensors: a name is not UTF-8: \"" + tensor.name + "\"");
+    if (written.find(tensor.name) == nullptr)
+      fail("safetensors: a name is not UTF-8: " + detail::in_quotes(tensor.name));
   if (written.metadata() != metadata) fail("safetensors: the metadata is not UTF-8");
   return bytes;
 }
 
-/// Writes a file, whole or not at all: what was there before stays until its successor is complete. \throws Error where
-/// it cannot be written, and as safetensors_bytes does.
+/// Writes a file, whole or not at all: what was there before stays until its successor is complete, which grows in a
+/// new file beside it, <path>.partial, .partial1, ... That is so for whoever reads, and where the program ends on the
+/// way (the partial file then stays); where the machine does, nothing is promised: no fsync. \throws Error where it
+/// cannot be written, and as safetensors_bytes does.
 inline void write_safetensors(const std::filesystem::path& path, std::vector<FileTensor> tensors,
                               const Metadata& metadata = {}) {
   const auto bytes = safetensors_bytes(std::move(tensors), metadata);
-  auto partial = path;
-  partial += ".partial";
-  std::ofstream file(partial, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  file.close();
+  std::filesystem::path partial;
+  std::FILE* file = nullptr;
   std::error_code error;
-  if (file) std::filesystem::rename(partial, path, error);
-  if (!file || error) {
+  int others = 0;
+  do {
+    partial = path;
+    partial += ".partial" + (others == 0 ? "" : std::to_string(others));
+    file = std::fopen(partial.string().c_str(), "wbx");  // x: fails where it exists
+    ++others;
+  } while (file == nullptr && std::filesystem::exists(std::filesystem::symlink_status(partial, error)));
+  if (file == nullptr) fail(path.string() + ": cannot be written");
+  const bool whole = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  const bool closed = std::fclose(file) == 0;
+  if (whole && closed) std::filesystem::rename(partial, path, error);
+  if (!whole || !closed || error) {
     std::filesystem::remove(partial, error);
     fail(path.string() + ": cannot be written");
   }
 }
 
-/// Writes weights, gradients or an optimiser's moments to a file. \throws Error as write_safetensors does.
+/// Writes weights, gradients or an optimiser's moments to a file, named prefix + name. \throws Error as file_tensors
+/// and write_safetensors do.
+template <class T>
+void save(const std::filesystem::path& path, const Parameters<T>& weights, std::string_view prefix,
+          const Metadata& metadata = {}) {
+  write_safetensors(path, file_tensors(weights, prefix), metadata);
+}
 template <class T>
 void save(const std::filesystem::path& path, const Parameters<T>& weights, const Metadata& metadata = {}) {
-  write_safetensors(path, file_tensors(weights), metadata);
+  save(path, weights, "", metadata);
 }
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET

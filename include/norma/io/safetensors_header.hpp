@@ -18,11 +18,13 @@
 #endif
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
@@ -31,6 +33,22 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 using Metadata = std::map<std::string, std::string>;
 
 namespace detail {
+
+/// A file's text for messages: at most 80 bytes of it, in whole letters, with control characters as \xHH.
+inline std::string excerpt(std::string_view text) {
+  std::size_t length = (std::min)(text.size(), std::size_t{80});
+  while (length > 0 && length < text.size() && (static_cast<unsigned char>(text[length]) & 0xC0u) == 0x80u) --length;
+  std::string shown;
+  for (const char c : text.substr(0, length)) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code >= 0x20 && code != 0x7F)
+      shown += c;
+    else
+      shown.append("\\x").append(1, "0123456789ABCDEF"[code / 16]).append(1, "0123456789ABCDEF"[code % 16]);
+  }
+  return shown + (length < text.size() ? "..." : "");
+}
+inline std::string in_quotes(std::string_view text) { return '"' + excerpt(text) + '"'; }
 
 /// One tensor as the header tells it; the numbers are not checked yet.
 struct HeaderEntry {
@@ -72,13 +90,13 @@ class HeaderReader {
     }
     if (state_ == State::metadata_key) {
       metadata_key_ = text;
-      return metadata.contains(text) ? stop("has \"" + text + "\" twice") : to(State::metadata_value);
+      return metadata.contains(text) ? stop("has " + in_quotes(text) + " twice") : to(State::metadata_value);
     }
     if (!fields_.insert(text).second) return stop("has " + text + " twice");
     if (text == "dtype") return to(State::dtype);
     if (text == "shape") return to(State::shape);
     if (text == "data_offsets") return to(State::offsets);
-    return stop("has \"" + text + "\", which the format does not know");
+    return stop("has " + in_quotes(text) + ", which the format does not know");
   }
   bool string(std::string& text) {
     if (state_ == State::metadata_value) {
@@ -87,7 +105,7 @@ class HeaderReader {
     }
     if (state_ != State::dtype) return unexpected("a string");
     type_ = data_type(text);
-    return type_ ? to(State::field) : stop("has the unknown dtype \"" + text + "\"");
+    return type_ ? to(State::field) : stop("has the unknown dtype " + in_quotes(text));
   }
   bool start_array(std::size_t) {
     if (state_ == State::shape) return to(State::dimension);
@@ -108,14 +126,14 @@ class HeaderReader {
     return true;
   }
   bool number_integer(std::int64_t value) { return unexpected("the negative number " + std::to_string(value)); }
-  bool number_float(double, const std::string& text) { return unexpected("the number " + text); }
+  bool number_float(double, const std::string& text) { return unexpected("the number " + excerpt(text)); }
   bool boolean(bool) { return unexpected("a boolean"); }
   bool null() { return unexpected("null"); }
   bool binary(std::vector<std::uint8_t>&) { return unexpected("bytes"); }
   template <class Exception>
   bool parse_error(std::size_t position, const std::string& token, const Exception&) {
     problem = "the header is not JSON at its byte " + std::to_string(position) +
-              (token.empty() ? "" : ", after \"" + token.substr(0, 40) + "\"");
+              (token.empty() ? "" : ", after " + in_quotes(token));
     return false;
   }
 
@@ -140,7 +158,7 @@ class HeaderReader {
     return true;
   }
   bool stop(const std::string& what) {
-    problem = (name_ == "__metadata__" ? "the metadata " : "tensor \"" + name_ + "\" ") + what;
+    problem = (name_ == "__metadata__" ? "the metadata " : "tensor " + in_quotes(name_) + " ") + what;
     return false;
   }
   bool unexpected(const std::string& token) {
