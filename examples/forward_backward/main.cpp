@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Forward and backward of a causal stack under each norm placement, on real text: the table shows what the placement does to
-// the stream and to the gradients before any training, what it costs, and that the backward pass is exact.
+// Forward and backward of a causal stack under each norm placement, on real text: the table shows what the placement
+// does to the stream and to the gradients before any training, what it costs, and that the backward pass is exact.
 #include <cstdio>
 #include <new>
 #include <norma/core/check.hpp>
@@ -24,7 +24,8 @@ int run(int argc, char** argv) {
     std::fputs(help_text(names).c_str(), stdout);
     return 0;
   }
-  const std::string text = options.input == InputKind::text ? read_text(options.file, static_cast<std::size_t>(options.tokens) + 1) : "";
+  const std::string text =
+      options.input == InputKind::text ? read_text(options.file, static_cast<std::size_t>(options.tokens) + 1) : "";
   if (!options.csv.empty()) write_csv(options.csv, options, {});  // so that a bad path stops now, not after the work
   Progress progress;
   std::vector<Row> rows;

@@ -12,8 +12,8 @@
 #include "progress.hpp"
 #include "row.hpp"
 
-/// Xavier inside, with ends of their own: rows of the embedding have RMS 1, as in the original Transformer after its factor
-/// sqrt(width); the head is small, so that the loss starts at the log of the classes.
+/// Xavier inside, with ends of their own: rows of the embedding have RMS 1, as in the original Transformer after its
+/// factor sqrt(width); the head is small, so that the loss starts at the log of the classes.
 struct Scheme {
   double head_std;
   double draw(const norma::ParameterInfo& p, const norma::Rng& rng, std::uint64_t i) const {
@@ -30,7 +30,8 @@ struct Input {
   std::vector<T> x;  // noise only
   norma::Shape shape;
 
-  Input(const Options& o, const std::string& text, long batch, long tokens, long classes, long seed) : shape{batch, tokens} {
+  Input(const Options& o, const std::string& text, long batch, long tokens, long classes, long seed)
+      : shape{batch, tokens} {
     if (o.input == InputKind::text) {
       Batch b = windows(text, batch, tokens, seed);
       ids = std::move(b.ids);
@@ -51,8 +52,10 @@ struct Input {
   /// What a placement that measures (Admin) does before training.
   template <class Model>
   void calibrate(const Model& model, norma::Parameters<T>& weights, norma::Workspace& workspace) const {
-    if (x.empty()) model.calibrate(weights, {ids.data(), shape}, workspace);
-    else model.calibrate_embedded(weights, stream(), workspace);
+    if (x.empty())
+      model.calibrate(weights, {ids.data(), shape}, workspace);
+    else
+      model.calibrate_embedded(weights, stream(), workspace);
   }
 
  private:
@@ -69,7 +72,8 @@ inline std::array<long, 3> shown_blocks(const Options& o) { return {0, (o.layers
 
 template <class B>
 norma::LanguageModel<B> make_model(const Options& o) {
-  return {{.width = o.width, .heads = o.heads, .hidden = 4 * o.width}, static_cast<int>(o.layers), {.size = classes_of(o)}};
+  return {
+      {.width = o.width, .heads = o.heads, .hidden = 4 * o.width}, static_cast<int>(o.layers), {.size = classes_of(o)}};
 }
 
 /// Loss, stream and gradients at init, averaged over seeds, and the time of a pass.
@@ -101,23 +105,27 @@ void measure_pass(const Options& o, const std::string& text, Progress& progress,
     }
     // The first pass has warmed the caches. At least three more, half a second at most for many.
     const auto start = std::chrono::steady_clock::now();
-    for (int pass = 0; seed == 0 && (pass < 3 || (pass < 25 && std::chrono::steady_clock::now() - start < std::chrono::milliseconds(500)));
+    for (int pass = 0;
+         seed == 0 &&
+         (pass < 3 || (pass < 25 && std::chrono::steady_clock::now() - start < std::chrono::milliseconds(500)));
          ++pass) {
       progress.show(row.placement + ": timing", pass / 25.0);
       const auto before = std::chrono::steady_clock::now();
       input.forward(model, weights, workspace);
       model.backward(weights, gradients, workspace);
-      microseconds.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - before).count());
+      microseconds.push_back(
+          std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - before).count());
     }
     progress.show(row.placement + ": seeds", static_cast<double>(seed + 1) / static_cast<double>(o.seeds));
   }
-  std::nth_element(microseconds.begin(), microseconds.begin() + static_cast<long>(microseconds.size() / 2), microseconds.end());
+  std::nth_element(microseconds.begin(), microseconds.begin() + static_cast<long>(microseconds.size() / 2),
+                   microseconds.end());
   row.microseconds_per_token = microseconds[microseconds.size() / 2] / static_cast<double>(o.batch * o.tokens);
 }
 
-/// Four elements of every tensor of the first, middle and last block, the embedding and the head, against central differences.
-/// In double, from the same weights. Smooth everywhere: GELU. Elements without any gradient (bytes that do not occur) are
-/// passed over.
+/// Four elements of every tensor of the first, middle and last block, the embedding and the head, against central
+/// differences. In double, from the same weights. Smooth everywhere: GELU. Elements without any gradient (bytes that do
+/// not occur) are passed over.
 template <class B>
 void measure_gradient_error(const Options& o, const std::string& text, Progress& progress, Row& row) {
   static_assert(std::is_same_v<typename B::T, double>);
@@ -182,10 +190,14 @@ Row measure(const char* name, const Options& o, const std::string& text, Progres
   row.placement = name;
   const bool noise = o.input == InputKind::noise, f64 = o.precision == Precision::f64;
   using norma::Attention, norma::Block, norma::LayerNorm, norma::ReLU;
-  if (noise && f64) measure_pass<Block<Policy, double, LayerNorm, Attention, ReLU>>(o, text, progress, row);
-  else if (noise) measure_pass<Block<Policy, float, LayerNorm, Attention, ReLU>>(o, text, progress, row);
-  else if (f64) measure_pass<Block<Policy, double>>(o, text, progress, row);
-  else measure_pass<Block<Policy, float>>(o, text, progress, row);
+  if (noise && f64)
+    measure_pass<Block<Policy, double, LayerNorm, Attention, ReLU>>(o, text, progress, row);
+  else if (noise)
+    measure_pass<Block<Policy, float, LayerNorm, Attention, ReLU>>(o, text, progress, row);
+  else if (f64)
+    measure_pass<Block<Policy, double>>(o, text, progress, row);
+  else
+    measure_pass<Block<Policy, float>>(o, text, progress, row);
   measure_gradient_error<Block<Policy, double>>(o, text, progress, row);
   return row;
 }

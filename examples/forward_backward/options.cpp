@@ -55,7 +55,8 @@ std::vector<std::string> parse_placements(const std::string& text, const Names& 
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find(',', at), text.size());
     const std::string name = text.substr(at, end - at);
-    if (!contains(names.all, name)) throw UsageError("--placement knows " + join(names.all) + " and all, not \"" + name + "\".");
+    if (!contains(names.all, name))
+      throw UsageError("--placement knows " + join(names.all) + " and all, not \"" + name + "\".");
     if (!contains(names.here, name)) not_here(name);
     chosen.push_back(name);
     at = end + 1;
@@ -116,7 +117,8 @@ Options parse_options(int argc, char** argv, const Names& names) {
   o.batch = batch.value_or(noise ? 1 : 4);
   o.precision = precision.value_or(noise ? Precision::f64 : Precision::f32);
   if (o.width % o.heads != 0)
-    throw UsageError("--heads " + std::to_string(o.heads) + " does not divide --width " + std::to_string(o.width) + ".");
+    throw UsageError("--heads " + std::to_string(o.heads) + " does not divide --width " + std::to_string(o.width) +
+                     ".");
   return o;
 }
 

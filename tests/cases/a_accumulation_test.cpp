@@ -57,7 +57,8 @@ TEST(CasesA, A06_LongRow) {
   b.forward();
   const double mean = (16 * 4096.0 + 1048560) / 1048576, square = (16 * 4096.0 * 4096.0 + 1048560) / 1048576;
   const double deviation = std::sqrt(square - mean * mean + 1e-5);  // 16
-  // A lane rounds its sum of up to 16 differences, a large one among them, to float: 2^-24 of 4096, over the row's length.
+  // A lane rounds its sum of up to 16 differences, a large one among them, to float: 2^-24 of 4096, over the row's
+  // length.
   EXPECT_NEAR(static_cast<double>(b.hi[0]) + static_cast<double>(b.lo[0]), mean, 2e-9 * deviation);
   EXPECT_NEAR(b.y.back(), (1 - mean) / deviation, 1e-8);
   EXPECT_NEAR(b.y[0], (4096 - mean) / deviation, 1e-4);

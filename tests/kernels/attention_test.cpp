@@ -35,8 +35,8 @@ struct Pass {
   }
   void forward() { attention_forward<T>(shape.problem<T>(), q.in(), k.in(), v.in(), o.view(), lse.view()); }
   void backward() {
-    attention_backward<T>(shape.problem<T>(), q.in(), k.in(), v.in(), o.in(), lse.in(), d_o.in(), dq.view(),
-                          dk.view(), dv.view());
+    attention_backward<T>(shape.problem<T>(), q.in(), k.in(), v.in(), o.in(), lse.in(), d_o.in(), dq.view(), dk.view(),
+                          dv.view());
   }
   bool intact() const {
     return q.intact() && k.intact() && v.intact() && o.intact() && lse.intact() && d_o.intact() && dq.intact() &&

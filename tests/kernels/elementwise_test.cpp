@@ -153,8 +153,10 @@ TYPED_TEST(Elementwise, ColumnSumsOfTwoParts) {
   sums.over_rows({}, 40, [](Index begin, Index end, T* to, double* wide) {
     for (Index r = begin; r < end; ++r)
       for (Index i = 0; i < 6; ++i)
-        if (r % 2 == 0) to[i] += static_cast<T>(i + 1);
-        else wide[i] += static_cast<double>(i + 1);
+        if (r % 2 == 0)
+          to[i] += static_cast<T>(i + 1);
+        else
+          wide[i] += static_cast<double>(i + 1);
   });
   sums.add_to(first.data(), 0, 2);
   sums.add_to(second.data(), 2, 4);

@@ -6,8 +6,8 @@ namespace {
 
 using namespace norma_test;
 
-using Types = testing::Types<Normed<Storage<float, float>, Center::mean>,
-                             Normed<Storage<norma::bfloat16, float>, Center::none>>;
+using Types =
+    testing::Types<Normed<Storage<float, float>, Center::mean>, Normed<Storage<norma::bfloat16, float>, Center::none>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Quick, ResidualNorm, Types);
 
 /// sum dy y + sum ds s, by the fused forward.

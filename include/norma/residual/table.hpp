@@ -63,7 +63,8 @@ struct Table : Entries<F...> {
   /// leaves.
   auto per_block() const { return with<slot::per_block>(true); }
   /// A factor on what the initialiser draws for these kinds of parameters. May be said several times: factors multiply.
-  /// At the ends of a language model it acts on its embedding and head.
+  /// At the ends of a language model it acts on its embedding and head: the embedding's is asked at the first layer,
+  /// the head's at the last. A tied head is the embedding's matrix and has the embedding's gain alone.
   auto gain(double factor, Kind kinds) const {
     if constexpr (Entries<F...>::template has<slot::gain>) {
       Table table = *this;
