@@ -69,9 +69,10 @@ template <class Policy, class Norm, Role R, template <class, class> class F>
 struct SublayerOf<Policy, Norm, Use<R, F>> {
   using Inner = InnerAt<Policy, Norm, R>;
   using Type = F<typename Norm::Scalar, Inner>;
-  static Type make(const SiteContext<Policy, Norm>& context) {
+  template <class Table>
+  static Type make(const SiteContext<Policy, Norm>& context, const Table& table) {
     check_takes<Type, R>(static_cast<const Inner*>(nullptr));
-    return Type(context.dims, inner_entries(context.template table<R>()));
+    return Type(context.dims, inner_entries(table));
   }
 };
 template <class Policy, class Norm, class... Uses>
@@ -82,10 +83,12 @@ struct SublayerOf<Policy, Norm, Parallel<Uses...>> {
   static constexpr bool kGain = TableAt<Policy, Norm, Role::parallel>::template has<slot::gain>;
   static_assert(kGain || !(TableAt<Policy, Norm, Uses::role>::template has<slot::gain> || ...),
                 "norma: the gain of a parallel block is the one that the policy says at Role::parallel");
-  static Type make(const SiteContext<Policy, Norm>& context) {
+  template <class Table>
+  static Type make(const SiteContext<Policy, Norm>& context, const Table& table) {
     check_takes<Type, Role::parallel>(static_cast<const Inner*>(nullptr));
-    const Branch branch = context.template table<Role::parallel>().template get<slot::branch>(None{});
-    return Type({Uses::name()...}, {branch, SublayerOf<Policy, Norm, Uses>::make(context)}...);
+    const Branch branch = table.template get<slot::branch>(None{});
+    return Type({Uses::name()...},
+                {branch, SublayerOf<Policy, Norm, Uses>::make(context, context.template table<Uses::role>())}...);
   }
 };
 
@@ -110,8 +113,8 @@ struct SiteOf {
 
   static Type make(const SiteContext<Policy, Norm>& context, Layout& layout) {
     Layout::Level level(layout, U::name());
-    return Type(context.template table<U::role>(), Maker::make(context), layout, context.dims.width,
-                context.dims.dropout, context.depth);
+    const auto table = context.template table<U::role>();
+    return Type(table, Maker::make(context, table), layout, context.dims.width, context.dims.dropout, context.depth);
   }
 };
 

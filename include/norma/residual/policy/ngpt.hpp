@@ -84,7 +84,7 @@ struct UnitMatrices {
     if (contains(Kind::norm | Kind::bias | Kind::scale, parameter.kind)) return;
     if (contains(kResidualOutput, parameter.kind)) {
       for (Index c = 0; c < w.columns; c += kAtOnce)
-        scale_columns(w.middle_columns(c, std::min(kAtOnce, w.columns - c)));
+        scale_columns(w.middle_columns(c, (std::min)(kAtOnce, w.columns - c)));
     } else {
       for (Index r = 0; r < w.rows; ++r) scale_row(w.row(r), w.columns);
     }
