@@ -29,15 +29,15 @@ std::string join(const std::vector<std::string>& words) {
 
 /// Lines of words, none longer than 100 unless a word is.
 std::string wrapped(const std::vector<std::string>& words) {
-  std::string text, line = " ";
+  std::string text = " ";
+  std::size_t line = 1;
   for (const auto& w : words) {
-    if (line.size() + w.size() > 98) {
-      text += line + "\n";
-      line = " ";
-    }
-    line += " " + w;
+    const bool full = line + w.size() > 98;
+    if (full) text += "\n ";
+    line = (full ? 1 : line) + 1 + w.size();
+    text += " " + w;
   }
-  return text + line + "\n";
+  return text + "\n";
 }
 
 bool contains(const std::vector<std::string>& words, const std::string& word) {
