@@ -5,6 +5,12 @@
 
 namespace {
 const char* precision_name(const Options& o) { return o.precision == Precision::f32 ? "f32" : "f64"; }
+/// First over last, or a dash where branches start at zero.
+std::string gradient_ratio(const Row& r) {
+  char text[32] = "-";
+  if (r.gradient_norm[2] > 0) std::snprintf(text, sizeof text, "%.3f", r.gradient_norm[0] / r.gradient_norm[2]);
+  return text;
+}
 }  // namespace
 
 void print_table(const Options& o, const std::vector<Row>& rows) {
@@ -19,11 +25,11 @@ void print_table(const Options& o, const std::vector<Row>& rows) {
   std::printf("%-*s %10s %10s  %7s %7s  %7s %7s %7s  %7s %7s %7s %8s  %8s  %9s\n", longest, "placement", "parameters",
               "MiB", "", "", "first", "middle", "last", "first", "middle", "last", "1st/last", "token", "error");
   for (const Row& r : rows)
-    std::printf("%-*s %10ld %10.2f  %7.4f %7.4f  %7.3f %7.3f %7.3f  %7.4f %7.4f %7.4f %8.3f  %8.2f  %9.1e\n", longest,
+    std::printf("%-*s %10ld %10.2f  %7.4f %7.4f  %7.3f %7.3f %7.3f  %7.4f %7.4f %7.4f %8s  %8.2f  %9.1e\n", longest,
                 r.placement.c_str(), r.parameters, static_cast<double>(r.workspace_bytes) / (1024 * 1024), r.loss,
                 r.uniform_loss, r.stream_rms[0], r.stream_rms[1], r.stream_rms[2], r.gradient_norm[0],
-                r.gradient_norm[1], r.gradient_norm[2], r.gradient_norm[0] / r.gradient_norm[2],
-                r.microseconds_per_token, r.gradient_error);
+                r.gradient_norm[1], r.gradient_norm[2], gradient_ratio(r).c_str(), r.microseconds_per_token,
+                r.gradient_error);
 }
 
 void write_csv(const std::string& path, const Options& o, const std::vector<Row>& rows) {
