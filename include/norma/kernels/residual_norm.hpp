@@ -227,6 +227,20 @@ void residual_norm_backward(const ScaledSum<S>& sum, const Rows& rows, MatrixVie
   if (dbeta != nullptr) sums.add_to(dbeta, dy.columns, dy.columns);
 }
 
+namespace detail {
+
+/// gradient += the sums in columns [first, first + n): one by one, or all together for a factor that is a number.
+template <class P, class T>
+void add_factor_gradient(P* gradient, const ChannelFactor<P>& factor, const ColumnSums<T>& sums, Index first, Index n) {
+  if (gradient == nullptr) return;
+  if (factor.channel != nullptr)
+    sums.add_to(gradient, first, n);
+  else
+    sums.add_sum_to(gradient, first, n);
+}
+
+}  // namespace detail
+
 /// Gradients of a norm's and a sum's parameters, added; null where not wanted. Of a factor that is a number: one value.
 template <class P>
 struct ResidualGradients {
@@ -260,12 +274,8 @@ void residual_norm_backward(const ChannelSum<S, P>& sum, const Rows& rows, Matri
   if (gradients.gamma != nullptr) sums.add_to(gradients.gamma, 0, n);
   if (gradients.beta != nullptr) sums.add_to(gradients.beta, n, n);
   if (gradients.bias != nullptr) sums.add_to(gradients.bias, 2 * n, n);
-  const auto factor = [&](P* gradient, const P* channel, Index first) {
-    if (gradient != nullptr && channel != nullptr) sums.add_to(gradient, first, n);
-    if (gradient != nullptr && channel == nullptr) sums.add_sum_to(gradient, first, n);
-  };
-  factor(gradients.a, sum.a.channel, 3 * n);
-  factor(gradients.g, sum.g.channel, 4 * n);
+  detail::add_factor_gradient(gradients.a, sum.a, sums, 3 * n, n);
+  detail::add_factor_gradient(gradients.g, sum.g, sums, 4 * n, n);
 }
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET::kernels

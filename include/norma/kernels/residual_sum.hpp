@@ -45,15 +45,8 @@ void residual_sum_backward(const ChannelSum<S, P>& sum, MatrixView<S> ds, Matrix
       });
     }
   });
-  const auto finish = [&](P* gradient, const ChannelFactor<P>& factor, Index first) {
-    if (gradient == nullptr) return;
-    if (factor.channel != nullptr)
-      sums.add_to(gradient, first, n);
-    else
-      sums.add_sum_to(gradient, first, n);
-  };
-  finish(da, sum.a, 0);
-  finish(dg, sum.g, g_first);
+  detail::add_factor_gradient(da, sum.a, sums, 0, n);
+  detail::add_factor_gradient(dg, sum.g, sums, g_first, n);
 }
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET::kernels
