@@ -4,7 +4,8 @@
 
 #include <norma/block/block.hpp>
 #include <norma/block/encoder_decoder.hpp>
-#include <norma/block/language_model.hpp>
+#include <norma/block/layers.hpp>
+#include <norma/block/model.hpp>
 #include <norma/block/stack.hpp>
 #include <norma/block/standalone.hpp>
 #include <norma/norm/derf.hpp>

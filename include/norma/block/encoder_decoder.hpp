@@ -32,7 +32,7 @@ class EncoderDecoderCore {
                      const typename EncoderBody::Policy& encoder_policy,
                      const typename DecoderBody::Policy& decoder_policy, const typename EncoderBody::Norm& encoder_norm,
                      const typename DecoderBody::Norm& decoder_norm, Layout& layout)
-      : width_(dims.width),
+      : width_(own_memory(dims)),
         encoder_(make<EncoderBody>("encoder", dims, depth(Side::encoder, encoder_layers, decoder_layers),
                                    encoder_policy, encoder_norm, layout)),
         decoder_(make<DecoderBody>("decoder", dims, depth(Side::decoder, encoder_layers, decoder_layers),
@@ -78,6 +78,12 @@ class EncoderDecoderCore {
   }
 
  private:
+  /// The width of both. \throws Error where the decoder would read another.
+  static Index own_memory(const Dimensions& dims) {
+    if (dims.read_width() != dims.width)
+      fail("memory_width is " + std::to_string(dims.memory_width) + ", wanted 0: the decoder reads the encoder");
+    return dims.width;
+  }
   static Depth depth(Side side, int encoder_layers, int decoder_layers) {
     return {.layer = 1,
             .layers = side == Side::encoder ? encoder_layers : decoder_layers,

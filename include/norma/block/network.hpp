@@ -123,6 +123,17 @@ class Network {
            " parameters, wanted " + std::to_string(layout_->count()));
   }
 
+  /// Tokens of the memory. Stops unless it is there, fits, and lies apart from what the pass writes.
+  Index checked_memory(const Call& call, Shape shape, const MatrixView<T>& y = {}) const {
+    const TensorView<const T>& memory = call.memory.template as<T>();
+    if (call.memory.empty()) fail("memory is missing: give it in the call, Call{.memory = encoded}");
+    if (memory.matrix.data == nullptr && memory.matrix.size() != 0) fail("memory has no memory (null)");
+    if (!call.memory.template is<T>()) fail("memory is of another scalar type than the network");
+    check_tensor("memory", memory, {shape.batch, memory.shape.tokens}, core_.memory_width());
+    if (overlap(memory.matrix, y)) fail("y overlaps the memory");
+    return memory.shape.tokens;
+  }
+
   /// The same for gradients, which are not the weights themselves.
   void check_gradients_apart(const Parameters<T>& weights, const Parameters<T>& gradients) const {
     check_parameters("gradients", gradients);

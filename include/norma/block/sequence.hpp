@@ -3,8 +3,8 @@
 #pragma once
 
 #include <norma/block/body.hpp>
-#include <norma/block/ports.hpp>
 #include <norma/block/surface.hpp>
+#include <norma/ends/ports.hpp>
 
 #include <span>
 #include <string>
@@ -44,7 +44,8 @@ class Sequence {
   struct Tape {
     InputPort<T> input;
     MemoryPort<T> memory;
-    MatrixView<T> opened, y, dy;     // after Open; the output; dy where a reader closes
+    MatrixView<T> opened, y, dy;  // after Open and its dropout; the output; dy where a reader closes
+    kernels::Dropout drop;
     Stream<kBetween, const T> last;  // the stream after the last block
     Stream<kParts, T> ds;            // gradients of the parts from 1 on; part 0 lives in dx
     typename BodyType::Tape* bodies;
@@ -56,6 +57,9 @@ class Sequence {
   Sequence(const Dimensions& dims, Depth first, int blocks, Span span, const Policy& policy, const Norm& norm,
            Layout& layout)
       : width_(dims.width),
+        memory_width_(dims.read_width()),
+        drop_rate_(span == Span::stack ? kernels::checked_rate(dims.dropout.input, "dropout.input") : 0),
+        drop_name_(layout.full_name("input_dropout")),
         has_open_(span == Span::stack),
         has_close_(span == Span::stack || kBetween > 1),
         open_(ends(policy, first, norm, dims).template get<slot::open>(None{})),
@@ -92,6 +96,7 @@ class Sequence {
 
   Index width_in() const { return width_; }
   Index width_out() const { return width_; }
+  Index memory_width() const { return memory_width_; }
 
   Tape plan(Plan& p, const Pass& pass, const Arguments& arguments) const {
     const auto& [x, y] = arguments;
@@ -101,10 +106,12 @@ class Sequence {
     t.y = y;
     t.bodies = p.array<typename BodyType::Tape>(count);
     t.input = InputPort<T>::plan(p, pass, x, width_);
-    if constexpr (kReads) t.memory = MemoryPort<T>::plan(p, pass, width_, inner);
+    if constexpr (kReads) t.memory = MemoryPort<T>::plan(p, pass, memory_width_, inner);
     Stream<kBetween, const T> in;
     in.fill(t.input.entered());
-    if (opens()) {
+    if (pass.call.training && drop_rate_ > 0)
+      t.drop = {drop_rate_, Rng(pass.call.seed).stream(drop_name_).substream(pass.call.step)};
+    if (opens() || drop_rate_ > 0) {
       t.opened = p.keep<T>(rows, width_);
       in.fill(t.opened);
     }
@@ -133,7 +140,11 @@ class Sequence {
   void forward(const T* weights, const Tape& t, const Look& before_join = {}) const {
     t.input.enter();
     if constexpr (kReads) t.memory.enter();
-    if (opens()) open_.forward(weights, t.input.entered(), t.opened, t.open);
+    if (opens())
+      open_.forward(weights, t.input.entered(), t.opened, t.open);
+    else if (drop_rate_ > 0)
+      kernels::copy(t.input.entered(), t.opened);
+    kernels::drop_elements(t.drop, t.opened);
     for (std::size_t i = 0; i < bodies_.size(); ++i) bodies_[i].forward(weights, t.bodies[i], before_join);
     if (closes()) read(close_, weights, t.last, t.y, t.close);
     t.input.leave(t.y);
@@ -158,6 +169,7 @@ class Sequence {
     }
     for (std::size_t i = bodies_.size(); i-- > 0;) bodies_[i].backward(weights, ds, gradients, t.bodies[i]);
     if constexpr (!BodyType::kPerBlock) join_parts(ds);
+    kernels::drop_elements(t.drop, dx);
     if (opens())
       open_.backward(weights, t.input.entered(), MatrixView<const T>(dx), dx, Write::assign, gradients, t.open);
     t.input.leave(dx);
@@ -221,7 +233,9 @@ class Sequence {
     return r;
   }
 
-  Index width_;
+  Index width_, memory_width_;
+  double drop_rate_;
+  std::string drop_name_;
   bool has_open_, has_close_;
   Open open_;
   Close close_;

@@ -33,12 +33,13 @@ class Single {
   void after_step(const Layout&, T*) const {}
   Index width_in() const { return width_in_; }
   Index width_out() const { return width_out_; }
+  Index memory_width() const requires(kReads) { return module_.memory_width(); }
   Tape plan(Plan& p, const Pass& pass, const Arguments& arguments) const {
     Pass inner = pass;
     Tape t{};
     t.y = arguments.y;
     t.input = InputPort<T>::plan(p, pass, arguments.x, width_in_);
-    if constexpr (kReads) t.memory = MemoryPort<T>::plan(p, pass, width_in_, inner);
+    if constexpr (kReads) t.memory = MemoryPort<T>::plan(p, pass, memory_width(), inner);
     t.dy = p.gradient<T>(pass.shape.rows(), width_out_);
     t.module = p.child(module_, inner);
     return t;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <norma/block/network.hpp>
-#include <norma/block/ports.hpp>
+#include <norma/ends/ports.hpp>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
@@ -14,8 +14,8 @@ struct MatrixArguments {
   MatrixView<T> y;
 };
 
-/// A network whose `Core` maps a matrix to a matrix: width_in(), width_out(), Arguments = MatrixArguments, kReads (the
-/// call's memory), a Tape with `input` and, where it reads one, `memory`,
+/// A network whose `Core` maps a matrix to a matrix: width_in(), width_out(), memory_width(), Arguments =
+/// MatrixArguments, kReads (the call's memory), a Tape with `input` and, where it reads one, `memory`,
 ///   void forward(const T* weights, const Tape&) const
 ///   void backward(const T* weights, MatrixView<const T> dy, MatrixView<T> dx, T* gradients, const Tape&) const
 template <class Core>
@@ -74,7 +74,7 @@ class Surface : public Network<Core> {
     const TensorView<T> out = tensor_view<T>(d_memory);
     const typename Core::Tape& tape = this->tape(workspace, "backward");
     const Shape shape = this->last_shape(workspace);
-    check_tensor("d_memory", out, {shape.batch, shape.memory_tokens}, this->core().width_in());
+    check_tensor("d_memory", out, {shape.batch, shape.memory_tokens}, this->core().memory_width());
     if (overlap(tensor_view<T>(dx).matrix, out.matrix)) fail("d_memory overlaps dx");
     for (const auto& other : {tensor_view<const T>(x).matrix, tensor_view<const T>(dy).matrix, tape.memory.memory})
       if (overlap(other, out.matrix)) fail("d_memory overlaps x, dy or the memory");
@@ -98,21 +98,10 @@ class Surface : public Network<Core> {
     this->check_parameters("weights", weights);
     Shape shape = in.shape;
     if constexpr (Core::kReads)
-      shape.memory_tokens = checked_memory(call, shape, out.matrix);
+      shape.memory_tokens = this->checked_memory(call, shape, out.matrix);
     else
       check_no_memory("this network", call);
     return this->begin(workspace, {.shape = shape, .call = call}, {in.matrix, out.matrix});
-  }
-
-  /// Tokens of the memory. Stops unless it is there and fits.
-  Index checked_memory(const Call& call, Shape shape, const MatrixView<T>& y) const {
-    const TensorView<const T>& memory = call.memory.template as<T>();
-    if (call.memory.empty()) fail("memory is missing: give it in the call, Call{.memory = encoded}");
-    if (memory.matrix.data == nullptr && memory.matrix.size() != 0) fail("memory has no memory (null)");
-    if (!call.memory.template is<T>()) fail("memory is of another scalar type than the network");
-    check_tensor("memory", memory, {shape.batch, memory.shape.tokens}, this->core().width_in());
-    if (overlap(memory.matrix, y)) fail("y overlaps the memory");
-    return memory.shape.tokens;
   }
 };
 

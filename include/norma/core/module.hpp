@@ -24,7 +24,7 @@
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
-/// Whether a module reads the call's memory: cross-attention.
+/// Whether a module reads the call's memory: cross-attention. It then has memory_width().
 template <class M>
 inline constexpr bool kReadsMemory = false;
 

@@ -44,6 +44,7 @@ struct Rotary {
 
 /// Rates of what is dropped in training, each 0 to 1.
 struct DropRates {
+  double input = 0;         ///< elements of the stream before the first block
   double branch = 0;        ///< elements of a branch before its join
   double attention = 0;     ///< attention weights
   double hidden = 0;        ///< elements of the feed-forward after the activation
@@ -56,6 +57,8 @@ struct Dimensions {
   Index width = 0, heads = 1, hidden = 0;
   Index kv_heads = 0;  ///< fewer than heads: grouped-query attention; 1: multi-query
   Index head_dim = 0;
+  Index memory_width = 0;  ///< of what cross-attention reads; 0: width
+  int memory_every = 1;    ///< where blocks that read a memory stand among others: every such layer, from the first
   bool attention_bias = true, feed_forward_bias = true;
   double score_scale = 0;  ///< in place of 1 / sqrt(head_dim); a policy's entry comes before
   Projections projections = Projections::separate;
@@ -65,6 +68,7 @@ struct Dimensions {
 
   /// With the usual values for zeros.
   constexpr Index key_value_heads() const { return kv_heads > 0 ? kv_heads : heads; }
+  constexpr Index read_width() const { return memory_width > 0 ? memory_width : width; }
   constexpr Index head_width() const { return head_dim > 0 ? head_dim : heads > 0 ? width / heads : width; }
 };
 

@@ -21,8 +21,8 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 /// in tokens.
 ///
 /// Parameters, weight [out, in] and bias [out] each: query [heads x head_dim, width], key and value [kv_heads x
-/// head_dim, width], output [width, heads x head_dim]; or query_key_value in one, see Projections. `Inner` holds what
-/// the policy puts inside.
+/// head_dim, width, or memory_width in cross-attention], output [width, heads x head_dim]; or query_key_value in one,
+/// see Projections. `Inner` holds what the policy puts inside.
 template <class T, class Inner, bool kCross>
 class MultiHeadAttention : public Product {
   template <class S>
@@ -67,6 +67,7 @@ class MultiHeadAttention : public Product {
 
   explicit MultiHeadAttention(const Dimensions& dims, const Inner& entries = {})
       : width_(dims.width),
+        memory_width_(dims.read_width()),
         heads_(dims.heads),
         kv_heads_(dims.key_value_heads()),
         head_dim_(checked_head_dim(dims)),
@@ -91,6 +92,7 @@ class MultiHeadAttention : public Product {
   }
 
   Index outputs() const { return width_; }
+  Index memory_width() const { return memory_width_; }
 
   void declare(Layout& layout, Index width) {
     if (width != width_)
@@ -101,8 +103,8 @@ class MultiHeadAttention : public Product {
     };
     if (projections_ == Projections::separate || kCross) {
       declare("query", query_, width);
-      declare("key", key_, width);
-      declare("value", value_, width);
+      declare("key", key_, kCross ? memory_width_ : width);
+      declare("value", value_, kCross ? memory_width_ : width);
     } else {
       declare_fused(layout, width);
     }
@@ -323,7 +325,7 @@ class MultiHeadAttention : public Product {
     }
   }
 
-  Index width_, heads_, kv_heads_, head_dim_;
+  Index width_, memory_width_, heads_, kv_heads_, head_dim_;
   Rotary rotary_;
   Projections projections_;
   bool bias_;

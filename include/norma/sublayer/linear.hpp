@@ -57,7 +57,7 @@ class Linear : public Product {
                     with_bias_ ? Write::add : Write::assign, tape.packing);
     });
   }
-  /// dx must not overlap dy: a product cannot work in place.
+  /// dx must not overlap dy: a product cannot work in place. Without memory it is not wanted.
   void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write,
                 T* gradients, const Tape& tape) const {
     if (with_bias_) kernels::column_sums(tape.executor, dy, tape.sums);
@@ -67,6 +67,7 @@ class Linear : public Product {
                     weight_.in(gradients).middle_rows(row, rows_.group), Write::add, tape.packing);
       if (with_bias_) tape.sums.add_to(bias_.in(gradients).data + row, output, rows_.group);
       // The chain over all outputs goes on from group to group.
+      if (dx.data == nullptr) return;
       kernels::gemm(tape.executor, kernels::plain(part),
                     kernels::plain(weight_.in(weights).middle_rows(row, rows_.group)), dx,
                     output == 0 ? write : Write::add, tape.packing);

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+// What reads the closed stream: the logits of a vocabulary, of classes, a vector for each sequence.
+#pragma once
+
+#include <norma/ends/ports.hpp>
+#include <norma/kernels/activation.hpp>
+#include <norma/sublayer/linear.hpp>
+
+#include <cmath>
+#include <string>
+
+namespace norma::inline v0_1::inline NORMA_TARGET {
+
+/// Which rows of the stream a head reads. The last token of a sequence is the last of its `lengths`.
+enum class Reads { every_token, first_token, last_token };
+
+/// Between the stream and the outputs: act(x W^T + b), width to width, and the block's norm after it.
+struct HeadTransform {
+  enum class Activation { none, gelu, tanh };
+  bool exists = false;
+  Activation activation = Activation::none;
+  bool norm = false;
+};
+
+/// From the stream to the outputs: read, transform, then z = scale (x W^T + b), and cap tanh(z / cap).
+struct Head {
+  static constexpr Index kVocabulary = -1;
+  Reads reads = Reads::every_token;
+  HeadTransform transform{};
+  Index outputs = kVocabulary;  ///< as many as tokens there are; of inputs without a vocabulary none; 0: none
+  bool bias = false;
+  double scale = 1;  ///< 1 / sqrt(width) in PaLM
+  double cap = 0;    ///< 30 in Gemma 2; 0: none
+};
+
+/// Parameters: transform.weight [width, width], transform.bias, norm...; weight [outputs, width] unless tied, bias
+/// [outputs]. `Logits` is the module that a policy puts on the outputs, before the cap.
+template <class Norm, class Logits>
+class HeadModule {
+ public:
+  using T = typename Norm::Scalar;
+  using Scalar = T;
+
+  /// read: the rows that it reads; a, h, f: before and after the activation, after the norm; z: the product, after the
+  /// module, after the cap. Where a step is absent, the second name is the first's view.
+  struct Tape {
+    MatrixView<const T> y;
+    MatrixView<T> read, a, h, f, z_in, z_uncapped, z;
+    MatrixView<T> d_read, d_f;
+    InputPort<T> port;
+    typename Linear<T>::Tape transform, output;
+    typename Norm::Tape norm;
+    typename Logits::Tape logits;
+  };
+
+  HeadModule(const Head& head, const Norm& norm, const Logits& logits)
+      : head_(head),
+        transform_(1, Kind::head),
+        output_((std::max)(head.outputs, Index(1)), Kind::head, head.bias),
+        norm_(norm),
+        logits_(logits) {
+    if (!simd::is_finite(head.scale) || head.scale == 0)
+      fail("head.scale is " + std::to_string(head.scale) + ", wanted a number other than 0");
+    if (!simd::is_finite(head.cap) || head.cap < 0)
+      fail("head.cap is " + std::to_string(head.cap) + ", wanted a positive number, or 0 for none");
+  }
+
+  /// tied: the matrix that it shares, or null.
+  void declare(Layout& layout, Index width, const Parameter* tied) {
+    width_ = width;
+    if (head_.transform.exists) {
+      transform_ = Linear<T>(width, Kind::head);
+      {
+        Layout::Level level(layout, "transform");
+        transform_.declare(layout, width);
+      }
+      Layout::Level level(layout, "norm");
+      if (head_.transform.norm) norm_.declare(layout, width);
+    }
+    if (head_.outputs == 0) return;
+    if (tied != nullptr) {
+      Parameter bias;
+      if (head_.bias) bias = layout.add("bias", 1, head_.outputs, Kind::bias, constant(0));
+      output_.use(*tied, RowGroups::all(head_.outputs), head_.bias ? &bias : nullptr);
+    } else {
+      output_.declare(layout, width);
+    }
+  }
+  /// Apart, for its name stands beside the head's.
+  void declare_logits(Layout& layout) {
+    if (head_.outputs > 0) logits_.declare(layout, head_.outputs);
+  }
+
+  Index width_out() const { return head_.outputs > 0 ? head_.outputs : width_; }
+  /// Of what it gives: one row per token, or per sequence.
+  Shape shape_out(Shape shape) const {
+    return head_.reads == Reads::every_token ? Shape{shape.batch, shape.tokens} : Shape{shape.batch, 1};
+  }
+
+  /// y: the closed stream; dx: where its gradient goes.
+  Tape plan(Plan& p, const Pass& pass, MatrixView<const T> y, MatrixView<T> dx) const {
+    Tape t{};
+    const Pass out{.shape = shape_out(pass.shape), .call = {}, .largest = false};
+    const Index rows = out.shape.rows();
+    const bool every = head_.reads == Reads::every_token, transforms = head_.transform.exists;
+    t.y = y;
+    t.port.padding = {given(pass.call.lengths), pass.shape.tokens};
+    t.read = every ? MatrixView<T>{} : p.keep<T>(rows, width_);
+    t.d_read = every ? dx : p.gradient<T>(rows, width_);
+    if (transforms) {
+      t.a = p.keep<T>(rows, width_);
+      t.h = t.f = p.keep_if<T>(!normed() || Norm::needs_x, rows, width_);
+      if (normed()) t.f = p.keep<T>(rows, width_);
+      t.d_f = p.gradient<T>(rows, width_);
+    } else {
+      t.f = t.read;
+      t.d_f = t.d_read;
+    }
+    if (head_.outputs > 0) {
+      t.z = t.z_uncapped = t.z_in = p.keep<T>(rows, head_.outputs);
+      if (head_.cap > 0) t.z_uncapped = t.z_in = p.keep<T>(rows, head_.outputs);
+      if (active(logits_)) t.z_in = p.keep_if<T>(Logits::needs_x, rows, head_.outputs);
+    }
+    if (transforms) t.transform = p.child(transform_, out);
+    if (normed()) t.norm = p.child(norm_, out);
+    if (head_.outputs > 0) t.output = p.child(output_, out);
+    if (head_.outputs > 0 && active(logits_)) t.logits = p.child(logits_, out);
+    return t;
+  }
+
+  /// What it gave: [rows of shape_out, width_out].
+  MatrixView<const T> result(const Tape& t) const {
+    if (head_.outputs > 0) return t.z;
+    return features(t);
+  }
+  /// Where backward expects the gradient of that; it works there.
+  MatrixView<T> gradient(const Tape& t) const { return head_.outputs > 0 ? t.z : t.d_f; }
+
+  void forward(const T* weights, const Tape& t) const {
+    for_each_read(t, [&](Index sequence, Index row) {
+      if (row >= 0)
+        std::copy_n(t.y.row(row), width_, t.read.row(sequence));
+      else
+        std::fill_n(t.read.row(sequence), width_, T(0));
+    });
+    if (head_.transform.exists) {
+      transform_.forward(weights, read(t), t.a, t.transform);
+      with_activation([&](auto act) { for_each(t.h, t.a, [act](T, T a) { return act.value(a); }); });
+      if (normed()) norm_.forward(weights, MatrixView<const T>(t.h), t.f, t.norm);
+    }
+    if (head_.outputs == 0) return;
+    output_.forward(weights, features(t), t.z_in, t.output);
+    scale(t.z_in);
+    if (active(logits_)) logits_.forward(weights, MatrixView<const T>(t.z_in), t.z_uncapped, t.logits);
+    if (head_.cap > 0) {
+      const T cap = static_cast<T>(head_.cap);
+      for_each(t.z, t.z_uncapped, [cap](T, T z) { return cap * std::tanh(z / cap); });
+    }
+  }
+
+  /// From gradient(t) to the dx of plan, which is assigned.
+  void backward(const T* weights, MatrixView<T> dx, T* gradients, const Tape& t) const {
+    if (head_.outputs > 0) {
+      const MatrixView<const T> dz = t.z;
+      if (head_.cap > 0) {
+        const T cap = static_cast<T>(head_.cap);
+        for_each(t.z, t.z_uncapped, [cap](T d, T z) {
+          const T bent = std::tanh(z / cap);
+          return d * (T(1) - bent * bent);
+        });
+      }
+      if (active(logits_))
+        logits_.backward(weights, MatrixView<const T>(t.z_in), dz, t.z, Write::assign, gradients, t.logits);
+      scale(t.z);
+      output_.backward(weights, features(t), dz, t.d_f, Write::assign, gradients, t.output);
+    }
+    if (head_.transform.exists) {
+      const MatrixView<const T> d = t.d_f;
+      if (normed()) norm_.backward(weights, MatrixView<const T>(t.h), d, t.d_f, Write::assign, gradients, t.norm);
+      with_activation([&](auto act) { for_each(t.d_f, t.a, [act](T dh, T a) { return dh * act.derivative(a); }); });
+      transform_.backward(weights, read(t), d, t.d_read, Write::assign, gradients, t.transform);
+    }
+    if (head_.reads == Reads::every_token) return;
+    kernels::fill(dx, T(0));
+    for_each_read(t, [&](Index sequence, Index row) {
+      if (row >= 0) std::copy_n(t.d_read.row(sequence), width_, dx.row(row));
+    });
+  }
+
+ private:
+  bool normed() const { return head_.transform.exists && head_.transform.norm; }
+  MatrixView<const T> read(const Tape& t) const {
+    return head_.reads == Reads::every_token ? t.y : MatrixView<const T>(t.read);
+  }
+  MatrixView<const T> features(const Tape& t) const {
+    return head_.transform.exists ? MatrixView<const T>(t.f) : read(t);
+  }
+  /// f(sequence, row) for every sequence of which one token is read; row -1 for one without tokens.
+  template <class F>
+  void for_each_read(const Tape& t, F&& f) const {
+    if (head_.reads == Reads::every_token) return;
+    const Padding& padding = t.port.padding;
+    for (Index b = 0; b < t.read.rows; ++b) {
+      const Index length = padding ? padding.lengths[b] : padding.tokens;
+      const Index at = head_.reads == Reads::first_token ? 0 : length - 1;
+      f(b, length > 0 ? b * padding.tokens + at : Index(-1));
+    }
+  }
+  template <class F>
+  static void for_each(MatrixView<T> y, MatrixView<const T> x, const F& f) {
+    for (Index r = 0; r < y.rows; ++r)
+      for (Index i = 0; i < y.columns; ++i) y.row(r)[i] = f(y.row(r)[i], x.row(r)[i]);
+  }
+
+  struct Tanh {
+    static T value(T x) { return std::tanh(x); }
+    static T derivative(T x) {
+      const T y = std::tanh(x);
+      return T(1) - y * y;
+    }
+  };
+  struct Same {
+    static T value(T x) { return x; }
+    static T derivative(T) { return T(1); }
+  };
+  template <class F>
+  void with_activation(const F& f) const {
+    switch (head_.transform.activation) {
+      case HeadTransform::Activation::none:
+        return f(Same{});
+      case HeadTransform::Activation::gelu:
+        return f(activation::GELU{});
+      case HeadTransform::Activation::tanh:
+        return f(Tanh{});
+    }
+  }
+  void scale(MatrixView<T> z) const {
+    if (head_.scale != 1) kernels::scale(z, static_cast<T>(head_.scale), z);
+  }
+
+  Head head_;
+  Linear<T> transform_, output_;
+  Norm norm_;
+  Logits logits_;
+  Index width_ = 0;
+};
+
+}  // namespace norma::inline v0_1::inline NORMA_TARGET
