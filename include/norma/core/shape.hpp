@@ -101,7 +101,7 @@ struct Dimensions {
 
   DropRates dropout{};
 
-  /// What these are in one layer, from 1: the only place where the layer decides.
+  /// What these are in one layer, from 1. Sublayers are given that, and know nothing of depth.
   constexpr Dimensions in_layer(int layer) const {
     Dimensions d = *this;
     if (window.global_every > 0 && layer % window.global_every == 0) d.window.size = 0;
