@@ -145,7 +145,7 @@ class HeadModule {
     });
     if (head_.transform.exists) {
       transform_.forward(weights, read(t), t.a, t.transform);
-      with_activation([&](auto act) { for_each(t.h, t.a, [act](T, T a) { return act.value(a); }); });
+      with_activation([&](auto act) { for_each(t.h, t.a, [](T, T a) { return activation::value<decltype(act)>(a); }); });
       if (normed()) norm_.forward(weights, MatrixView<const T>(t.h), t.f, t.norm);
     }
     if (head_.outputs == 0) return;
@@ -177,7 +177,7 @@ class HeadModule {
     if (head_.transform.exists) {
       const MatrixView<const T> d = t.d_f;
       if (normed()) norm_.backward(weights, MatrixView<const T>(t.h), d, t.d_f, Write::assign, gradients, t.norm);
-      with_activation([&](auto act) { for_each(t.d_f, t.a, [act](T dh, T a) { return dh * act.derivative(a); }); });
+      with_activation([&](auto act) { for_each(t.d_f, t.a, [](T dh, T a) { return dh * activation::derivative<decltype(act)>(a); }); });
       transform_.backward(weights, read(t), d, t.d_read, Write::assign, gradients, t.transform);
     }
     if (head_.reads == Reads::every_token) return;
@@ -212,26 +212,15 @@ class HeadModule {
       for (Index i = 0; i < y.columns; ++i) y.row(r)[i] = f(y.row(r)[i], x.row(r)[i]);
   }
 
-  struct Tanh {
-    static T value(T x) { return std::tanh(x); }
-    static T derivative(T x) {
-      const T y = std::tanh(x);
-      return T(1) - y * y;
-    }
-  };
-  struct Same {
-    static T value(T x) { return x; }
-    static T derivative(T) { return T(1); }
-  };
   template <class F>
   void with_activation(const F& f) const {
     switch (head_.transform.activation) {
       case HeadTransform::Activation::none:
-        return f(Same{});
+        return f(activation::Identity{});
       case HeadTransform::Activation::gelu:
         return f(activation::GELU{});
       case HeadTransform::Activation::tanh:
-        return f(Tanh{});
+        return f(activation::Tanh{});
     }
   }
   void scale(MatrixView<T> z) const {

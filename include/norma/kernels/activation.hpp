@@ -10,6 +10,18 @@ namespace norma::inline v0_1::inline NORMA_TARGET::activation {
 
 using simd::Pack;
 
+/// x.
+struct Identity {
+  template <class T>
+  static NORMA_INLINE Pack<T> value(Pack<T> x) {
+    return x;
+  }
+  template <class T>
+  static NORMA_INLINE Pack<T> derivative(Pack<T>) {
+    return simd::broadcast(T(1));
+  }
+};
+
 /// max(x, 0), derivative 0 at 0.
 struct ReLU {
   template <class T>

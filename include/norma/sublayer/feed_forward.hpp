@@ -156,13 +156,13 @@ class FeedForward : public Product {
       const T *a = t.a.row(r), *b = t.b.row(r);
       T *da = t.da.row(r), *db = t.db.row(r);
       simd::for_each_pack<T>(hidden_, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
-        const simd::Pack<T> dh = simd::load_up_to(da + i, k), x = simd::load_up_to(a + i, k);
-        simd::Pack<T> dx = dh * Act::derivative(x);
+        const simd::Pack<T> dh = simd::load_up_to(da + i, k), argument = simd::load_up_to(a + i, k);
+        simd::Pack<T> d = dh * Act::derivative(argument);
         if constexpr (kGated) {
-          simd::store_up_to(db + i, dh * Act::value(x), k);
-          dx = dx * simd::load_up_to(b + i, k);
+          simd::store_up_to(db + i, dh * Act::value(argument), k);
+          d = d * simd::load_up_to(b + i, k);
         }
-        simd::store_up_to(da + i, dx, k);
+        simd::store_up_to(da + i, d, k);
       });
     });
     if constexpr (kGated) {
