@@ -13,6 +13,7 @@
 #include <norma/core/executor.hpp>
 #include <norma/core/view.hpp>
 #include <norma/kernels/gemm_panels.hpp>
+#include <norma/kernels/gemm_tile.hpp>
 
 #include <algorithm>
 
@@ -35,83 +36,12 @@ Operand<std::remove_const_t<T>> transposed(MatrixView<T> m) {
 
 namespace detail {
 
-// The register tile: kTileRows x kTilePacks accumulators, one row of packs of b and one broadcast of a must fit into
-// the registers: 32 with AVX-512 and NEON, else 16.
-#if defined(NORMA_AVX512) || defined(NORMA_NEON)
-inline constexpr Index kTileRows = 8, kTilePacks = 3;
-#else
-inline constexpr Index kTileRows = 4, kTilePacks = 3;
-#endif
-template <class T>
-inline constexpr Index kTileColumns = kTilePacks* simd::kLanes<T>;
 // A packed block of a (kBlockRows x kBlockK, 1 MiB of float) stays in the second-level cache while every panel of b
 // (kBlockK x kTileColumns) passes along it. Each pass over k reads and writes all of c, which is often beyond that
-// cache: so the panel is long, and comes from the second-level cache, too, kAhead steps before it is needed.
-inline constexpr Index kBlockK = 512, kBlockRows = 512, kAhead = 8;
+// cache: so the panel is long, and comes from the second-level cache, too, fetched ahead.
+inline constexpr Index kBlockK = 512, kBlockRows = 512;
 
 inline Index round_up(Index n, Index to) { return (n + to - 1) / to * to; }
-
-/// One register tile: c (assigned or added to) = a b over packed panels. At an edge, `rows` of its rows exist, and
-/// `last` columns of its last pack.
-template <class T, Index kPacks, bool kEdge>
-NORMA_INLINE void tile(const T* a, const T* b, Index depth, T* c, Index stride, bool from_zero, Index rows,
-                       Index last) {
-  using namespace simd;
-  Pack<T> sum[kTileRows][kPacks];
-  NORMA_UNROLL
-  for (Index i = 0; i < kTileRows; ++i) {
-    NORMA_UNROLL
-    for (Index j = 0; j < kPacks; ++j) {
-      const T* const at = c + i * stride + j * kLanes<T>;
-      if (from_zero || (kEdge && i >= rows))
-        sum[i][j] = zero<T>();
-      else
-        sum[i][j] = kEdge && j + 1 == kPacks ? load_up_to(at, last) : load(at);
-    }
-  }
-  // The tile below is next, and its rows lie pages apart: no prefetcher finds them.
-  for (Index i = 0; i < kTileRows; ++i)
-    for (Index j = 0; j < kPacks; ++j) __builtin_prefetch(c + (kTileRows + i) * stride + j * kLanes<T>, 1);
-  for (Index p = 0; p < depth; ++p, a += kTileRows, b += kTileColumns<T>) {
-    Pack<T> row[kPacks];
-    NORMA_UNROLL
-    for (Index j = 0; j < kPacks; ++j) __builtin_prefetch(b + kAhead * kTileColumns<T> + j * kLanes<T>);
-    NORMA_UNROLL
-    for (Index j = 0; j < kPacks; ++j) row[j] = load(b + j * kLanes<T>);
-    NORMA_UNROLL
-    for (Index i = 0; i < kTileRows; ++i) {
-      const Pack<T> value = broadcast(a[i]);
-      NORMA_UNROLL
-      for (Index j = 0; j < kPacks; ++j) sum[i][j] = fma(value, row[j], sum[i][j]);
-    }
-  }
-  NORMA_UNROLL
-  for (Index i = 0; i < kTileRows; ++i) {
-    NORMA_UNROLL
-    for (Index j = 0; j < kPacks; ++j) {
-      T* const at = c + i * stride + j * kLanes<T>;
-      if (kEdge && i >= rows) continue;
-      if (kEdge && j + 1 == kPacks)
-        store_up_to(at, sum[i][j], last);
-      else
-        store(at, sum[i][j]);
-    }
-  }
-}
-
-/// The same for a tile at an edge, of `columns` columns.
-template <class T>
-void edge_tile(const T* a, const T* b, Index depth, T* c, Index stride, bool from_zero, Index rows, Index columns) {
-  constexpr Index kLanes = simd::kLanes<T>;
-  const Index packs = (columns + kLanes - 1) / kLanes, last = columns - (packs - 1) * kLanes;
-  static_assert(kTilePacks == 3);
-  if (packs == 1)
-    tile<T, 1, true>(a, b, depth, c, stride, from_zero, rows, last);
-  else if (packs == 2)
-    tile<T, 2, true>(a, b, depth, c, stride, from_zero, rows, last);
-  else
-    tile<T, 3, true>(a, b, depth, c, stride, from_zero, rows, last);
-}
 
 }  // namespace detail
 
@@ -162,12 +92,12 @@ void gemm(Operand<T> a, Operand<T> b, MatrixView<T> c, Write write, T* scratch) 
                                         columns, depth, packed_b);
         for (Index i = 0; i < rows; i += kTileRows) {
           T* const at = c.row(i0 + i) + j;
-          const T* const pa = packed_a + i * depth;
+          const Lines<T> rows_of_a{packed_a + i * depth, 1, kTileRows}, rows_of_b{packed_b, 0, kTileColumns<T>};
           const Index tall = (std::min)(kTileRows, rows - i);
           if (tall == kTileRows && columns == kTileColumns<T>)
-            tile<T, kTilePacks, false>(pa, packed_b, depth, at, c.stride, from_zero, tall, columns);
+            tile<T, kTilePacks, Edge::none>(rows_of_a, rows_of_b, depth, at, c.stride, from_zero, tall, columns);
           else
-            edge_tile(pa, packed_b, depth, at, c.stride, from_zero, tall, columns);
+            edge_tile<T, Edge::padded>(rows_of_a, rows_of_b, depth, at, c.stride, from_zero, tall, columns);
         }
       }
     }
