@@ -4,6 +4,7 @@
 #include <functional>
 #include <numbers>
 
+#include "kernel_attention.hpp"
 #include "kernel_network.hpp"
 
 namespace {
@@ -240,7 +241,7 @@ TEST(AttentionOptions, NumbersThatChangeNothing) {
 
 // A query whose window ends where its keys do, and one whose keys are all masked: zeros, and zero gradients.
 TEST(AttentionOptions, AWindowThatLeavesNothing) {
-  norma::kernels::AttentionProblem<double> p{1, 5, 5, 1, 1, 1, 1};
+  auto p = norma_test::with_packing<double>({1, 5, 5, 1, 1, 1, 1});
   const Index length = 2;
   const double distances[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
   p.key_lengths = &length;
