@@ -42,11 +42,55 @@ struct TruncatedNormal {
   }
 };
 
-/// Normal with one std for every matrix.
+/// Normal with one std for every matrix; as TruncatedNormal, those that write to the residual stream may be smaller.
 struct Normal {
   double std = 0.02;
-  double draw(const ParameterInfo&, const Rng& rng, std::uint64_t i) const { return std * rng.normal(i); }
+  bool scale_residual_outputs = false;
+
+  double draw(const ParameterInfo& p, const Rng& rng, std::uint64_t i) const {
+    const bool output = scale_residual_outputs && contains(kResidualOutput, p.kind);
+    return std * (output ? 1 / std::sqrt(2.0 * p.layers) : 1.0) * rng.normal(i);
+  }
 };
+
+/// Normal with std sqrt(1 / fan_in) (LeCun et al., "Efficient BackProp", 1998, section 4.6).
+struct LeCunNormal {
+  double draw(const ParameterInfo& p, const Rng& rng, std::uint64_t i) const {
+    return std::sqrt(1.0 / static_cast<double>(p.at.columns)) * rng.normal(i);
+  }
+};
+
+/// Normal with std sqrt(2 / (5 fan_in)): Xavier's for a matrix [4 width, width] (Nguyen and Salazar, arXiv 1910.05895,
+/// section 2.2, "SmallInit").
+struct SmallInit {
+  double draw(const ParameterInfo& p, const Rng& rng, std::uint64_t i) const {
+    return std::sqrt(0.4 / static_cast<double>(p.at.columns)) * rng.normal(i);
+  }
+};
+
+/// Normal with std 2 / (L sqrt(fan_out)), L the depth of the stack: for what writes to the residual stream, whose
+/// width is the fan_out (Wang and Komatsuzaki, GPT-J-6B, 2021, the authors' code).
+struct WangInit {
+  double draw(const ParameterInfo& p, const Rng& rng, std::uint64_t i) const {
+    return 2 / (p.layers * std::sqrt(static_cast<double>(p.at.rows))) * rng.normal(i);
+  }
+};
+
+/// One scheme for these kinds of parameters, another for the rest:
+///
+///   ForKinds{Kind::position, Normal{0.01}, Normal{0.02}}
+template <class Scheme, class Rest>
+struct ForKinds {
+  Kind kinds;
+  Scheme scheme{};
+  Rest rest{};
+
+  double draw(const ParameterInfo& p, const Rng& rng, std::uint64_t i) const {
+    return contains(kinds, p.kind) ? scheme.draw(p, rng, i) : rest.draw(p, rng, i);
+  }
+};
+template <class Scheme, class Rest>
+ForKinds(Kind, Scheme, Rest) -> ForKinds<Scheme, Rest>;
 
 /// Normal with std gain * sqrt(2 / fan_in) (He et al., arXiv 1502.01852, equation 10).
 struct KaimingNormal {

@@ -8,7 +8,8 @@ namespace norma::inline v0_1::inline NORMA_TARGET::models {
 
 /// GPT-2 (Radford et al., 2019, section 2.3): Pre-LN with a closing LayerNorm, learned positions, GELU in its tanh
 /// form, a tied head. Initial weights N(0, 0.02), positions N(0, 0.01) as in the authors' code, and those that write to
-/// the stream divided by sqrt(2 layers).
+/// the stream divided by sqrt(2 layers). Names as in transformers' GPT2Model; of GPT2LMHeadModel, with the prefix
+/// "transformer.".
 struct GPT2 {
   Index width = 768, heads = 12;
   int layers = 12;
@@ -28,7 +29,7 @@ struct GPT2 {
             {},
             {.eps = eps}};
   }
-  Normal init() const { return {0.02}; }
+  auto init() const { return ForKinds{Kind::position, Normal{0.01}, Normal{0.02, true}}; }
 
   static constexpr std::span<const Name> names();
 };
