@@ -30,10 +30,11 @@ enum class Kind : unsigned {
   up = 1u << 6,      ///< into the feed-forward's hidden width, its gate too
   down = 1u << 7,    ///< back to the stream
   embedding = 1u << 8,
-  head = 1u << 9,   ///< to the vocabulary
-  scale = 1u << 10  ///< gates, residual scales, mixing matrices
+  head = 1u << 9,      ///< to the vocabulary
+  scale = 1u << 10,    ///< gates, residual scales, mixing matrices
+  position = 1u << 11  ///< learned positions, biases by distance
 };
-inline constexpr std::size_t kKinds = 11;
+inline constexpr std::size_t kKinds = 12;
 constexpr Kind operator|(Kind a, Kind b) { return Kind(unsigned(a) | unsigned(b)); }
 constexpr bool contains(Kind set, Kind k) { return (unsigned(set) & unsigned(k)) != 0; }
 /// Both matrices of the feed-forward, and its gate.
