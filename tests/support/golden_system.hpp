@@ -59,7 +59,12 @@ struct SystemNetwork : AnyNetwork {
   using Given = typename norma::models::Built<S>::Given;
 
   Parameters zeros() const override { return net.gradients(); }
-  std::span<const norma::Name> names() const override { return S::names(); }
+  std::span<const norma::Name> names() const override {
+    if constexpr (requires { S::kNames; })
+      return S::kNames;
+    else
+      return {};
+  }
 
   Tensors run(const Parameters& weights, const Tensors& in, Parameters& gradients) const override {
     const Tensor& dy = in.at("dy");

@@ -27,22 +27,8 @@ struct XavierUniform {
   }
 };
 
-/// Normal with this std before it is cut at +-2 std (so 0.88 of it after); matrices that write to the residual stream
-/// times 1 / sqrt(2 L), L the depth of their stack (Radford et al., GPT-2, 2019, section 2.3).
-struct TruncatedNormal {
-  double std = 0.02;
-  bool scale_residual_outputs = true;
-
-  double draw(const ParameterInfo& p, const Rng& rng, std::uint64_t i) const {
-    // Redrawn until inside: attempt k of element i is element i of stream k.
-    double z = rng.normal(i);
-    for (std::uint64_t attempt = 1; std::fabs(z) > 2; ++attempt) z = rng.substream(attempt).normal(i);
-    const bool output = scale_residual_outputs && contains(kResidualOutput, p.kind);
-    return std * (output ? 1 / std::sqrt(2.0 * p.layers) : 1.0) * z;
-  }
-};
-
-/// Normal with one std for every matrix; as TruncatedNormal, those that write to the residual stream may be smaller.
+/// Normal with one std for every matrix; where they are scaled, those that write to the residual stream times
+/// 1 / sqrt(2 L), L the depth of their stack (Radford et al., GPT-2, 2019, section 2.3).
 struct Normal {
   double std = 0.02;
   bool scale_residual_outputs = false;
@@ -50,6 +36,30 @@ struct Normal {
   double draw(const ParameterInfo& p, const Rng& rng, std::uint64_t i) const {
     const bool output = scale_residual_outputs && contains(kResidualOutput, p.kind);
     return std * (output ? 1 / std::sqrt(2.0 * p.layers) : 1.0) * rng.normal(i);
+  }
+};
+
+/// Another scheme of normal values, each redrawn until it is within 2 std; so 0.88 of its std is left.
+template <class Scheme = Normal>
+struct Truncated {
+  Scheme scheme{};
+  double draw(const ParameterInfo& p, const Rng& rng, std::uint64_t i) const {
+    // Attempt k of element i is element i of stream k.
+    Rng stream = rng;
+    for (std::uint64_t attempt = 1; std::fabs(stream.normal(i)) > 2; ++attempt) stream = rng.substream(attempt);
+    return scheme.draw(p, stream, i);
+  }
+};
+template <class Scheme>
+Truncated(Scheme) -> Truncated<Scheme>;
+
+/// Normal with its options, truncated.
+struct TruncatedNormal {
+  double std = 0.02;
+  bool scale_residual_outputs = true;
+
+  double draw(const ParameterInfo& p, const Rng& rng, std::uint64_t i) const {
+    return Truncated{Normal{std, scale_residual_outputs}}.draw(p, rng, i);
   }
 };
 
