@@ -85,6 +85,10 @@ TEST(CheckNames, SaysWhatIsWrong) {
                 "parameter \"layers.0.up.weight\" has a line, and so has \"layers.0.gate_up.weight\", which it is "
                 "part of"}));
   EXPECT_EQ(with({"", "wte"}), (Problems{"tensor \"wte\" is passed over by one line and named by another"}));
+  std::vector<Name> names = kNames;
+  names.push_back({"", "wte"});
+  EXPECT_EQ(named_tensors(layout(), names, "model.").problems,
+            (Problems{"tensor \"model.wte\" is passed over by one line and named by another"}));
   EXPECT_EQ(with({"head.weight", ""}), (Problems{"a line for \"head.weight\" names no tensor"}));
   EXPECT_EQ(with({"head.*.weight", "head"}), (Problems{"\"head.*.weight\" has not as many stars as \"head\""}));
 }
@@ -92,9 +96,9 @@ TEST(CheckNames, SaysWhatIsWrong) {
 TEST(CheckNames, WhatOneTensorCannotHold) {
   EXPECT_EQ(instead(3, {"layers.*.down.weight", "h.*.up"}).size(), 2u);
   EXPECT_EQ(
-      instead(3, {"layers.*.down.weight", "h.*.up"})[0],
+      instead(3, {"layers.*.down.weight", "h.*.up"}).at(0),
       "tensor \"h.0.up\" cannot hold both \"layers.0.up.weight\" and \"layers.0.down.weight\": they differ in size");
-  EXPECT_EQ(instead(4, {"layers.*.down.bias", "h.*.down"})[0],
+  EXPECT_EQ(instead(4, {"layers.*.down.bias", "h.*.down"}).at(0),
             "tensor \"h.0.down\" cannot hold both \"layers.0.down.weight\" and \"layers.0.down.bias\": they differ in "
             "size");
   // Rows may differ in number, but not if they take turns.
@@ -104,15 +108,15 @@ TEST(CheckNames, WhatOneTensorCannotHold) {
   names[2].how = Stored::interleaved;
   EXPECT_EQ(check_names(layout(), names).size(), 1u);
   names[2].how = Stored::transposed;
-  EXPECT_EQ(check_names(layout(), names)[0], "tensor \"h.0.up\" is stored in two ways");
+  EXPECT_EQ(check_names(layout(), names).at(0), "tensor \"h.0.up\" is stored in two ways");
   names[0].how = names[2].how = Stored::patches;
-  EXPECT_EQ(check_names(layout(), names)[0],
+  EXPECT_EQ(check_names(layout(), names).at(0),
             "tensor \"h.0.up\" holds several parameters, and so can have neither copies nor be stored like this");
   names = kNames;
   names[0] = {"embedding.weight", "h.0.up"};
   names.push_back({"embedding.weight", "other", Stored::copy});
   EXPECT_EQ(check_names(layout(), names).size(), 1u) << "a copy of a part";
-  EXPECT_EQ(instead(1, {"layers.*.gate.weight", "gate"})[1],
+  EXPECT_EQ(instead(1, {"layers.*.gate.weight", "gate"}).at(1),
             "tensor \"gate\" has one line for both \"layers.0.gate.weight\" and another parameter");
   names = kNames;
   names.push_back({"embedding.weight", "other", Stored::copy});
@@ -128,9 +132,9 @@ TEST(CheckNames, OrdersOfRows) {
   EXPECT_EQ(check_names(layout(), names), Problems());
   for (const Stored how : {Stored::per_head, Stored::interleaved}) {
     names[1].how = how;
-    EXPECT_EQ(check_names(layout(), names)[0], "parameter \"layers.0.gate_up.weight\"" + order);
+    EXPECT_EQ(check_names(layout(), names).at(0), "parameter \"layers.0.gate_up.weight\"" + order);
   }
-  EXPECT_EQ(instead(2, {"layers.*.up.weight", "h.*.up", Stored::per_head})[0],
+  EXPECT_EQ(instead(2, {"layers.*.up.weight", "h.*.up", Stored::per_head}).at(0),
             "parameter \"layers.0.up.weight\"" + order);
   EXPECT_EQ(instead(0, {"embedding.weight", "wte", Stored::per_head}),
             (Problems{"parameter \"embedding.weight\"" + order}));
