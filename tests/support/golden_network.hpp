@@ -38,6 +38,11 @@ class Options {
     return static_cast<Index>(number(name, otherwise));
   }
   bool flag(const std::string& name, bool otherwise) const { return number(name, otherwise) != 0; }
+  std::vector<Index> sizes(const std::string& name) const {
+    std::vector<Index> values;
+    for (const std::string& word : words(name)) values.push_back(std::stol(word));
+    return values;
+  }
   std::vector<std::string> words(const std::string& name) const {
     const auto at = metadata_.find(name);
     std::istringstream text(at == metadata_.end() ? "" : at->second);
@@ -49,14 +54,25 @@ class Options {
 };
 
 inline norma::Dimensions dimensions(const Options& options) {
-  return {
-      .width = options.size("width"),
-      .heads = options.size("heads"),
-      .hidden = options.size("hidden"),
-      .kv_heads = options.size("kv_heads", 0),
-      .attention_bias = options.flag("attention_bias", true),
-      .feed_forward_bias = options.flag("feed_forward_bias", true),
-      .rotary = {.width = options.size("rotary_width", 0), .interleaved = options.flag("rotary_interleaved", false)}};
+  return {.width = options.size("width"),
+          .heads = options.size("heads"),
+          .hidden = options.size("hidden"),
+          .kv_heads = options.size("kv_heads", 0),
+          .attention_bias = options.flag("attention_bias", true),
+          .feed_forward_bias = options.flag("feed_forward_bias", true),
+          .score_scale = options.number("score_scale", 0),
+          .rotary = {.width = options.size("rotary_width", 0),
+                     .base = options.number("rotary_base", 10000),
+                     .interleaved = options.flag("rotary_interleaved", false),
+                     .local_base = options.number("rotary_local_base", 0),
+                     .factor = options.number("rotary_factor", 1),
+                     .original_context = options.size("rotary_original_context", 0)},
+          .window = {.size = options.size("window", 0),
+                     .global_every = static_cast<int>(options.size("window_global_every", 0))},
+          .score_cap = options.number("score_cap", 0),
+          .alibi = options.flag("alibi", false),
+          .relative_bias = {.buckets = options.size("relative_buckets", 0),
+                            .max_distance = options.size("relative_max_distance", 128)}};
 }
 
 /// A norm with the options that it has and the file tells.
