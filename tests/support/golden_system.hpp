@@ -47,27 +47,13 @@ S system(const Options& options) {
   return s;
 }
 
-/// What a file says of the call.
-struct CallTensors {
-  std::vector<Index> lengths, prefix, positions;
-
-  explicit CallTensors(const Tensors& in)
-      : lengths(read(in, "lengths")), prefix(read(in, "prefix")), positions(read(in, "positions")) {}
-  norma::Call call() const { return {.prefix = prefix, .lengths = lengths, .positions = positions}; }
-
- private:
-  static std::vector<Index> read(const Tensors& in, const char* name) {
-    const auto at = in.find(name);
-    return at == in.end() ? std::vector<Index>{} : at->second.as<Index>();
-  }
-};
-
 /// A Model: of tokens (`ids`, and `types` where it has them), of `images`, or of queries; with `memory` where it reads
 /// one.
 template <class S>
 struct SystemNetwork : AnyNetwork {
   norma::models::Built<S> net;
-  explicit SystemNetwork(const S& system) : net(system) {}
+  CallOptions options;
+  SystemNetwork(const S& system, const Options& o) : net(system), options(o) {}
   using Given = typename norma::models::Built<S>::Given;
 
   Parameters zeros() const override { return net.gradients(); }
@@ -98,8 +84,7 @@ struct SystemNetwork : AnyNetwork {
       out["dimages"] = Tensor::like(images);
       d_inputs.images = out["dimages"].values.data();
     }
-    const CallTensors tensors(in);
-    norma::Call call = tensors.call();
+    norma::Call call = options.call();
     if (in.contains("memory")) {
       const Tensor& memory = in.at("memory");
       shape.memory_tokens = memory.rows().tokens;
@@ -118,7 +103,7 @@ struct SystemNetwork : AnyNetwork {
 template <class S>
 struct System {
   explicit System(const std::string& name, std::function<S(const Options&)> make = system<S>) {
-    add(name, [make](const Options& options) { return std::make_unique<SystemNetwork<S>>(make(options)); });
+    add(name, [make](const Options& options) { return std::make_unique<SystemNetwork<S>>(make(options), options); });
   }
 };
 
