@@ -50,10 +50,10 @@ Built<System, T> build(const System& system) {
   return Built<System, T>(system);
 }
 
-/// A published size: its name, and how many parameters norma's network has.
+/// A published size, and how many parameters norma's network has.
 template <class System>
 struct Size {
-  const char* name;
+  const char* name;  ///< of the function of System that gives it
   System system;
   Index parameters;
 };
