@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
@@ -102,11 +103,12 @@ struct RowGroups {
   constexpr Index row(Index output) const { return first + output / group * stride + output % group; }
 };
 
-/// One of several weights in one parameter. Its initial values are those that it would have under `name` on its own.
+/// One of several weights, or biases, in one parameter. Its initial values are those that it would have under `name` on
+/// its own.
 struct Part {
   std::string name;
   Kind kind;
-  RowGroups rows;
+  RowGroups rows;  ///< of a bias, [1, outputs], its columns
   double gain = 1;
 };
 
@@ -119,7 +121,7 @@ struct ParameterInfo {
   double gain = 1;            ///< the policy's factor on what the initialiser draws
   int layer = 1;              ///< 1-based depth of its block; 1 outside of blocks
   int layers = 1;             ///< depth of its stack
-  std::vector<Part> parts{};  ///< of a fused weight; empty: one weight
+  std::vector<Part> parts{};  ///< of a fused weight or bias; empty: one weight
 
   bool decays() const {
     return at.rows > 1 && at.columns > 1 && !contains(Kind::norm | Kind::bias | Kind::scale, kind);
@@ -185,10 +187,12 @@ class Layout {
   Parameter add(std::string_view name, Index rows, Index columns, Kind kind, InitialValue initial = {}) {
     return make(prefix_ + std::string(name), rows, columns, kind, std::move(initial));
   }
-  /// A parameter that holds several weights. A part's name is the full name that it would have on its own.
-  Parameter add_fused(std::string_view name, Index rows, Index columns, Kind kind, std::vector<Part> parts) {
+  /// A parameter that holds several weights. A part's name is the full name that it would have on its own. Initial
+  /// values, if given, are the whole parameter's.
+  Parameter add_fused(std::string_view name, Index rows, Index columns, Kind kind, std::vector<Part> parts,
+                      InitialValue initial = {}) {
     const std::size_t count = entries_.size();
-    const Parameter at = make(prefix_ + std::string(name), rows, columns, kind, {});
+    const Parameter at = make(prefix_ + std::string(name), rows, columns, kind, std::move(initial));
     if (entries_.size() == count) return at;  // shared
     for (auto& part : parts) part.gain = gain_.of(part.kind);
     entries_.back().parts = std::move(parts);
@@ -232,10 +236,15 @@ class Layout {
   static constexpr Index kGranule = 16;
   static constexpr Index kLimit = Index(1) << 57;  // elements; no machine holds as many
 
+  /// Finds a std::string_view among strings without making a string of it.
+  struct NameHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>{}(name); }
+  };
+
   const ParameterInfo* look_up(std::string_view name) const {
-    for (const auto& entry : entries_)
-      if (entry.name == name) return &entry;
-    return nullptr;
+    const auto at = by_name_.find(name);
+    return at == by_name_.end() ? nullptr : &entries_[at->second];
   }
   static Parameter same_shape(const ParameterInfo& entry, Index rows, Index columns) {
     if (entry.at.rows != rows || entry.at.columns != columns)
@@ -260,11 +269,13 @@ class Layout {
     const Parameter at{size_, rows, columns};
     size_ += (elements + kGranule - 1) / kGranule * kGranule;
     count_ += elements;
+    by_name_.emplace(name, entries_.size());
     entries_.push_back({std::move(name), at, kind, std::move(initial), gain_.of(kind), layer_, layers_});
     return at;
   }
 
   std::vector<ParameterInfo> entries_;
+  std::unordered_map<std::string, std::size_t, NameHash, std::equal_to<>> by_name_;  // places in entries_
   std::string prefix_, stack_, block_, site_;
   Gain gain_;
   bool shares_ = false;

@@ -93,7 +93,7 @@ Parameters<T> initialize(const std::shared_ptr<const Layout>& layout, const Rng&
               static_cast<T>(part.initial ? part.initial(r, c) : part.gain * scheme.draw(part, stream, i));
         }
     };
-    if (entry.parts.empty()) fill(entry, RowGroups::all(entry.at.rows));
+    if (entry.parts.empty() || entry.initial) return fill(entry, RowGroups::all(entry.at.rows));
     // A part draws what it would draw as a weight of its own: the same fan, the same gain, the same stream.
     for (const Part& part : entry.parts) {
       ParameterInfo alone = entry;

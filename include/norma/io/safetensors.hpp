@@ -4,28 +4,29 @@
 //   auto weights = block.initialize(norma::Rng(1));
 //   norma::save("block.safetensors", weights);
 //   norma::load("block.safetensors", weights);
+//   norma::load("gpt2/", weights, kNames);  // a checkpoint of somebody else's; a table of names: core/names.hpp
 //
 // Needs nlohmann-json, as nothing outside of norma/io does; norma.hpp does not include this file. A file is checked
 // whole before anything is taken from it, and weights before any of them is written.
 #pragma once
 
-#include <norma/core/float16.hpp>
+#include <norma/core/named_tensors.hpp>
 #include <norma/core/parameters.hpp>
+#include <norma/io/checkpoint.hpp>
 #include <norma/io/safetensors_file.hpp>
+#include <norma/io/safetensors_writer.hpp>
+#include <norma/io/values.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <limits>
-#include <set>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
-#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -33,97 +34,11 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 
 namespace detail {
 
-/// Calls visit(stored) with a value of the type in which this tensor's elements are stored; false where norma has none.
-template <class Visit>
-bool with_stored_type(DataType type, Visit&& visit) {
-  switch (type) {
-    case DataType::f16:
-      visit(half());
-      return true;
-    case DataType::bf16:
-      visit(bfloat16());
-      return true;
-    case DataType::f32:
-      visit(float());
-      return true;
-    case DataType::f64:
-      visit(double());
-      return true;
-    default:
-      return false;
-  }
-}
-
-/// Element i; the data may lie on any byte.
-template <class Stored>
-Stored stored_value(const FileTensor& tensor, Index i) {
-  Stored value;
-  std::memcpy(&value, tensor.data.data() + i * static_cast<Index>(sizeof value), sizeof value);
-  return value;
-}
-
-/// A finite number beyond the largest float; by its bits, which -ffast-math leaves alone.
-inline bool beyond_float(double value) {
-  const auto magnitude = [](double v) { return bits_as<std::uint64_t>(v) & ~(std::uint64_t{1} << 63); };
-  return magnitude(value) > magnitude((std::numeric_limits<float>::max)()) &&
-         magnitude(value) < magnitude(std::numeric_limits<double>::infinity());
-}
-
-/// Why this tensor's values cannot be had as T; empty where they can.
-template <class T>
-std::string problem_as(const FileTensor& tensor) {
-  bool fits = true;
-  const bool known = with_stored_type(tensor.type, [&](auto stored) {
-    if constexpr (sizeof stored > sizeof(T))
-      for (Index i = 0; i < tensor.size(); ++i) fits = fits && !beyond_float(stored_value<double>(tensor, i));
-  });
-  if (!known) return "has dtype " + std::string(info(tensor.type).name) + ", wanted F16, BF16, F32 or F64";
-  return fits ? "" : "has a value that is too large for float";
-}
-
-/// The values of a tensor without such a problem.
-template <class T>
-void copy_values(const FileTensor& tensor, T* to) {
-  with_stored_type(tensor.type, [&](auto stored) {
-    for (Index i = 0; i < tensor.size(); ++i) to[i] = static_cast<T>(stored_value<decltype(stored)>(tensor, i));
-  });
-}
-
-/// A file's shape is the parameter's; a parameter of one row may be stored as a vector, one element as a scalar.
-inline bool same_shape(const std::vector<Index>& shape, const Parameter& at) {
-  switch (shape.size()) {
-    case 0:
-      return at.rows == 1 && at.columns == 1;
-    case 1:
-      return at.rows == 1 && at.columns == shape[0];
-    case 2:
-      return at.rows == shape[0] && at.columns == shape[1];
-    default:
-      return false;
-  }
-}
-
-/// What to say where the file has all parameters, under another prefix than they were looked for.
-inline std::string prefix_advice(const Safetensors& file, const std::vector<ParameterInfo>& parameters) {
-  std::set<std::string_view> names;
-  for (const FileTensor& tensor : file.tensors()) names.insert(tensor.name);
-  for (const FileTensor& tensor : file.tensors()) {
-    if (parameters.empty() || !tensor.name.ends_with(parameters[0].name)) continue;
-    const std::string prefix = tensor.name.substr(0, tensor.name.size() - parameters[0].name.size());
-    if (!std::all_of(parameters.begin(), parameters.end(),
-                     [&](const auto& p) { return names.contains(prefix + p.name); }))
-      continue;
-    if (prefix.empty()) return " the file's names have no prefix; give none";
-    return " the file's names begin with " + in_quotes(prefix) + "; give that as prefix";
-  }
-  return "";
-}
-
-/// What is wrong with the tensors of a file, a line each; of many, the first twenty.
+/// What is wrong, a line each; of much, the first twenty.
 class ProblemList {
  public:
-  void add(const std::string& name, const std::string& problem) {
-    if (++count_ <= kShown) lines_ += "\n  tensor " + in_quotes(name) + " " + problem;
+  void add(const std::string& problem) {
+    if (++count_ <= kShown) lines_ += "\n  " + problem;
   }
   bool empty() const { return count_ == 0; }
   std::string text() const {
@@ -136,134 +51,196 @@ class ProblemList {
   std::string lines_;
 };
 
-}  // namespace detail
-
-/// The values of a tensor of F16, BF16 or F32, widened, or F64, rounded if T is float. \throws Error for another type,
-/// or a finite value that float does not reach.
-template <class T>
-std::vector<T> values(const FileTensor& tensor) {
-  const std::string problem = detail::problem_as<T>(tensor);
-  if (!problem.empty()) fail("tensor " + detail::in_quotes(tensor.name) + " " + problem);
-  std::vector<T> result(static_cast<std::size_t>(tensor.size()));
-  detail::copy_values(tensor, result.data());
-  return result;
+/// A tensor by its name, and whom it is for where that has another name.
+inline std::string label(const StoredTensor& tensor) {
+  std::string text = "tensor " + in_quotes(tensor.name), parameters;
+  if (tensor.pieces.size() == 1 && tensor.name.ends_with(tensor.pieces[0].name)) return text;
+  for (const Piece& piece : tensor.pieces) parameters.append(parameters.empty() ? "" : ", ").append(piece.name);
+  return text + " (" + parameters + ")";
 }
+
+/// What to say where the file has all tensors, under another prefix than they were looked for.
+inline std::string prefix_advice(const Safetensors& file, const std::vector<StoredTensor>& wanted,
+                                 std::string_view looked_for) {
+  const auto name_of = [&](const StoredTensor& tensor) {
+    return std::string_view(tensor.name).substr(looked_for.size());
+  };
+  std::unordered_set<std::string_view> names;
+  for (const FileTensor& tensor : file.tensors()) names.insert(tensor.name);
+  for (const FileTensor& tensor : file.tensors()) {
+    if (wanted.empty() || !tensor.name.ends_with(name_of(wanted[0]))) continue;
+    std::string prefix = tensor.name;
+    prefix.resize(prefix.size() - name_of(wanted[0]).size());
+    if (!std::all_of(wanted.begin(), wanted.end(),
+                     [&](const auto& t) { return names.contains(prefix + std::string(name_of(t))); }))
+      continue;
+    if (prefix.empty()) return " the file's names have no prefix; give none";
+    return " the file's names begin with " + in_quotes(prefix) + "; give that as prefix";
+  }
+  return "";
+}
+
+/// Calls visit(element of the flat buffer, value) for all that a tensor holds, in the order of its pieces.
+template <class T, class Visit>
+void for_each_value(const StoredTensor& tensor, const FileTensor& file, Visit&& visit) {
+  with_stored_type(file.type, [&](auto stored) {
+    tensor.for_each_element(
+        [&](Index from, Index to) { visit(to, static_cast<T>(stored_value<decltype(stored)>(file, from))); });
+  });
+}
+template <class T>
+std::vector<T> values_of(const StoredTensor& tensor, const FileTensor& file) {
+  std::vector<T> values;
+  values.reserve(static_cast<std::size_t>(tensor.size()));
+  for_each_value<T>(tensor, file, [&](Index, T value) { values.push_back(value); });
+  return values;
+}
+
+/// Finds the tensors of a file that are wanted for weights of T, and what is wrong with them.
+template <class T>
+class Loader {
+ public:
+  Loader(const Safetensors& file, NamedTensors wanted, std::span<const Name> names, std::string_view prefix)
+      : file_(file), wanted_(std::move(wanted)), names_(names), prefix_(prefix) {
+    for (const FileTensor& tensor : file.tensors()) left_.emplace(tensor.name, &tensor);
+  }
+
+  void load(Parameters<T>& weights) {
+    for (const std::string& problem : wanted_.problems) problems_.add(problem);
+    std::vector<const FileTensor*> found;
+    for (StoredTensor& tensor : wanted_.tensors) found.push_back(find(tensor));
+    for (const FileTensor& tensor : file_.tensors()) check_left(tensor);
+    if (!problems_.empty()) {
+      const bool missing = std::find(found.begin(), found.end(), nullptr) != found.end();
+      fail(file_.source() + " does not fit these weights:" +
+           (missing ? prefix_advice(file_, wanted_.tensors, prefix_) : "") + problems_.text());
+    }
+    for (std::size_t i = 0; i < found.size(); ++i)
+      for_each_value<T>(wanted_.tensors[i], *found[i], [&](Index to, T value) { weights.data()[to] = value; });
+  }
+
+ private:
+  const FileTensor* take(const std::string& name) {
+    const auto at = left_.find(name);
+    if (at == left_.end()) return nullptr;
+    const FileTensor* const tensor = at->second;
+    left_.erase(at);
+    return tensor;
+  }
+  /// The tensor's own, or its first copy, which it then becomes.
+  const FileTensor* find(StoredTensor& tensor) {
+    const std::vector<std::string> copies = std::exchange(tensor.copies, {});
+    const FileTensor* found = take(tensor.name);
+    bool good = found != nullptr && check(tensor, *found);
+    for (const std::string& name : copies) {
+      const FileTensor* const other = take(name);
+      if (other == nullptr) continue;
+      const StoredTensor copy{name, Stored::as_is, tensor.pieces};
+      const bool copy_good = check(copy, *other);
+      if (found == nullptr) {
+        tensor = copy;
+        found = other;
+        good = copy_good;
+      } else if (good && copy_good) {
+        check_equal(tensor, *found, copy, *other);
+      }
+    }
+    if (found == nullptr) problems_.add(label(tensor) + " is missing");
+    return found;
+  }
+  bool check(const StoredTensor& tensor, const FileTensor& file) {
+    const std::string problem = tensor.fits(file.shape)
+                                    ? problem_as<T>(file)
+                                    : "has shape " + excerpt(shape_text(file.shape)) + ", wanted " + tensor.wanted();
+    if (!problem.empty()) problems_.add(label(tensor) + " " + problem);
+    return problem.empty();
+  }
+  void check_equal(const StoredTensor& tensor, const FileTensor& file, const StoredTensor& copy,
+                   const FileTensor& other) {
+    const std::vector<T> a = values_of<T>(tensor, file), b = values_of<T>(copy, other);
+    if (std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) != 0)
+      problems_.add(label(copy) + " is not equal to " + in_quotes(tensor.name));
+  }
+  /// Nothing is left over that has the prefix, but what a table passes over.
+  void check_left(const FileTensor& tensor) {
+    if (!tensor.name.starts_with(prefix_) || !left_.contains(tensor.name)) return;
+    const std::string_view name = std::string_view(tensor.name).substr(prefix_.size());
+    std::string parameter;
+    for (const Name& line : names_) {
+      const auto numbers = match(line.stored, name);
+      if (!numbers) continue;
+      if (line.norma.empty()) return;
+      if (parameter.empty()) parameter = filled(line.norma, *numbers);
+    }
+    problems_.add("tensor " + in_quotes(tensor.name) + " belongs to no parameter" +
+                  (parameter.empty() ? "" : ": these weights have no " + in_quotes(parameter)));
+  }
+
+  const Safetensors& file_;
+  NamedTensors wanted_;
+  std::span<const Name> names_;
+  std::string_view prefix_;
+  std::unordered_map<std::string_view, const FileTensor*> left_;  // what nobody took yet
+  ProblemList problems_;
+};
+
+}  // namespace detail
 
 /// Sets the weights to the tensors of their names. With a prefix, to those of prefix + name; tensors without it are
 /// another's. All or nothing. \throws Error with what is wrong: missing tensors, left-over ones, other shapes or types;
 /// and for empty weights.
 template <class T>
 void load(const Safetensors& file, Parameters<T>& weights, std::string_view prefix = "") {
-  detail::ProblemList problems;
-  bool missing = false;
-  std::vector<const FileTensor*> taken;
-  for (const ParameterInfo& parameter : weights.layout().entries()) {
-    const std::string name = std::string(prefix) + parameter.name;
-    const FileTensor* const tensor = file.find(name);
-    taken.push_back(tensor);
-    missing = missing || tensor == nullptr;
-    std::string problem;
-    if (tensor == nullptr)
-      problem = "is missing";
-    else if (!detail::same_shape(tensor->shape, parameter.at))
-      problem = "has shape " + detail::excerpt(shape_text(tensor->shape)) + ", wanted " +
-                shape_text({parameter.at.rows, parameter.at.columns});
-    else
-      problem = detail::problem_as<T>(*tensor);
-    if (!problem.empty()) problems.add(name, problem);
-  }
-  for (const FileTensor& tensor : file.tensors())
-    if (tensor.name.starts_with(prefix) && std::find(taken.begin(), taken.end(), &tensor) == taken.end())
-      problems.add(tensor.name, "belongs to no parameter");
-  if (!problems.empty())
-    fail(file.source() + " does not fit these weights:" +
-         (missing ? detail::prefix_advice(file, weights.layout().entries()) : "") + problems.text());
-
-  auto next = taken.begin();
-  weights.for_each_parameter([&](const ParameterInfo&, auto map) { detail::copy_values(**next++, map.data()); });
+  detail::Loader<T>(file, named_tensors(weights.layout(), prefix), {}, prefix).load(weights);
 }
+/// By a table of names (core/names.hpp). \throws Error also for copies that are not equal, and as check_names says.
+template <class T>
+void load(const Safetensors& file, Parameters<T>& weights, std::span<const Name> names, std::string_view prefix = "") {
+  detail::Loader<T>(file, named_tensors(weights.layout(), names, prefix), names, prefix).load(weights);
+}
+/// From a path, read as read_checkpoint does: a file, an index, a directory.
 template <class T>
 void load(const std::filesystem::path& path, Parameters<T>& weights, std::string_view prefix = "") {
-  load(Safetensors::read(path), weights, prefix);
+  load(read_checkpoint(path), weights, prefix);
+}
+template <class T>
+void load(const std::filesystem::path& path, Parameters<T>& weights, std::span<const Name> names,
+          std::string_view prefix = "") {
+  load(read_checkpoint(path), weights, names, prefix);
 }
 
-/// Weights as tensors of a file, named prefix + name. One row becomes a vector, as in torch. The bytes are the
-/// weights'. \throws Error for empty weights.
+/// Weights as tensors of a file, named prefix + name. Biases and the like become vectors, as in torch. The bytes are
+/// the weights'. \throws Error for empty weights.
 template <class T>
 std::vector<FileTensor> file_tensors(const Parameters<T>& weights, std::string_view prefix = "") {
   std::vector<FileTensor> tensors;
-  for (const ParameterInfo& parameter : weights.layout().entries()) {
-    const auto& at = parameter.at;
+  for (const StoredTensor& tensor : named_tensors(weights.layout(), prefix).tensors)
     tensors.push_back(
-        {std::string(prefix) + parameter.name, kDataTypeOf<T>,
-         at.rows == 1 ? std::vector<Index>{at.columns} : std::vector<Index>{at.rows, at.columns},
-         std::as_bytes(std::span(at.data_in(weights.data()), static_cast<std::size_t>(at.rows * at.columns)))});
-  }
+        {tensor.name, kDataTypeOf<T>, tensor.shape(),
+         std::as_bytes(std::span(weights.data() + tensor.pieces[0].offset, static_cast<std::size_t>(tensor.size())))});
   return tensors;
 }
-
-/// The bytes of a file. They depend on the tensors and the metadata alone, not on their order: wider types come first,
-/// so that every tensor is aligned, and then the alphabet. \throws Error for two tensors of one name, a name that is
-/// reserved, or data that type and shape do not have.
-inline std::vector<std::byte> safetensors_bytes(std::vector<FileTensor> tensors, const Metadata& metadata = {}) {
-  std::sort(tensors.begin(), tensors.end(), [](const FileTensor& a, const FileTensor& b) {
-    return std::tie(b.type, a.name) < std::tie(a.type, b.name);
-  });
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  if (!metadata.empty()) header["__metadata__"] = metadata;
-  std::size_t size = 0;
-  for (const FileTensor& tensor : tensors) {
-    const std::size_t end = size + tensor.data.size();
-    if (header.contains(tensor.name))
-      fail("safetensors: the name " + detail::in_quotes(tensor.name) + " stands there twice");
-    header[tensor.name] = {{"dtype", info(tensor.type).name}, {"shape", tensor.shape}, {"data_offsets", {size, end}}};
-    size = end;
+/// By a table of names, as its system stores them; without copies and what is passed over. The bytes are the tensors'
+/// own. \throws Error for empty weights, and as check_names says.
+template <class T>
+std::vector<FileTensor> file_tensors(const Parameters<T>& weights, std::span<const Name> names,
+                                     std::string_view prefix = "") {
+  const NamedTensors wanted = named_tensors(weights.layout(), names, prefix);
+  detail::ProblemList problems;
+  for (const std::string& problem : wanted.problems) problems.add(problem);
+  for (const StoredTensor& tensor : wanted.tensors)
+    if (tensor.shape().empty()) problems.add(detail::label(tensor) + " is of no square patch of 1 channel or 3");
+  if (!problems.empty()) fail("the table of names does not fit these weights:" + problems.text());
+  std::vector<FileTensor> tensors;
+  for (const StoredTensor& tensor : wanted.tensors) {
+    const auto size = static_cast<std::size_t>(tensor.size()) * sizeof(T);
+    const std::shared_ptr<std::byte[]> memory(new std::byte[size]);
+    tensor.for_each_element([&](Index to, Index from) {
+      std::memcpy(memory.get() + to * static_cast<Index>(sizeof(T)), weights.data() + from, sizeof(T));
+    });
+    tensors.push_back({tensor.name, kDataTypeOf<T>, tensor.shape(), {memory.get(), size}, memory});
   }
-  std::string text = header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  text.append((8 - text.size() % 8) % 8, ' ');  // so that the data is aligned as it is in the file
-  const auto length = static_cast<std::uint64_t>(text.size());
-
-  std::vector<std::byte> bytes;
-  bytes.reserve(sizeof length + text.size() + size);
-  const auto append = [&](std::span<const std::byte> more) { bytes.insert(bytes.end(), more.begin(), more.end()); };
-  append(std::as_bytes(std::span(&length, 1)));
-  append(std::as_bytes(std::span(text)));
-  for (const FileTensor& tensor : tensors) append(tensor.data);
-
-  // What is read back is what was given: shapes fit the data, names are UTF-8.
-  const auto written = Safetensors::parse(bytes);
-  for (const FileTensor& tensor : tensors)
-    if (written.find(tensor.name) == nullptr)
-      fail("safetensors: a name is not UTF-8: " + detail::in_quotes(tensor.name));
-  if (written.metadata() != metadata) fail("safetensors: the metadata is not UTF-8");
-  return bytes;
-}
-
-/// Writes a file, whole or not at all: what was there before stays until its successor is complete, which grows in a
-/// new file beside it, <path>.partial, .partial1, ... That is so for whoever reads, and where the program ends on the
-/// way (the partial file then stays); where the machine does, nothing is promised: no fsync. \throws Error where it
-/// cannot be written, and as safetensors_bytes does.
-inline void write_safetensors(const std::filesystem::path& path, std::vector<FileTensor> tensors,
-                              const Metadata& metadata = {}) {
-  const auto bytes = safetensors_bytes(std::move(tensors), metadata);
-  std::filesystem::path partial;
-  std::FILE* file = nullptr;
-  std::error_code error;
-  int others = 0;
-  do {
-    partial = path;
-    partial += ".partial" + (others == 0 ? "" : std::to_string(others));
-    file = std::fopen(partial.string().c_str(), "wbx");  // x: fails where it exists
-    ++others;
-  } while (file == nullptr && std::filesystem::exists(std::filesystem::symlink_status(partial, error)));
-  if (file == nullptr) fail(path.string() + ": cannot be written");
-  const bool whole = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-  const bool closed = std::fclose(file) == 0;
-  if (whole && closed) std::filesystem::rename(partial, path, error);
-  if (!whole || !closed || error) {
-    std::filesystem::remove(partial, error);
-    fail(path.string() + ": cannot be written");
-  }
+  return tensors;
 }
 
 /// Writes weights, gradients or an optimiser's moments to a file, named prefix + name. \throws Error as file_tensors
@@ -276,6 +253,11 @@ void save(const std::filesystem::path& path, const Parameters<T>& weights, std::
 template <class T>
 void save(const std::filesystem::path& path, const Parameters<T>& weights, const Metadata& metadata = {}) {
   save(path, weights, "", metadata);
+}
+template <class T>
+void save(const std::filesystem::path& path, const Parameters<T>& weights, std::span<const Name> names,
+          std::string_view prefix = "", const Metadata& metadata = {}) {
+  write_safetensors(path, file_tensors(weights, names, prefix), metadata);
 }
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET

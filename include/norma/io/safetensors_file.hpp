@@ -19,23 +19,25 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
 static_assert(std::endian::native == std::endian::little, "norma: safetensors files are little-endian");
 
-/// A tensor as a file holds it: row-major, little-endian, aligned to nothing. The bytes are someone else's.
+/// A tensor as a file holds it: row-major, little-endian, aligned to nothing.
 struct FileTensor {
   std::string name;
   DataType type;
   std::vector<Index> shape;
   std::span<const std::byte> data;
+  std::shared_ptr<const std::byte[]> memory{};  ///< that `data` lies in; null: the bytes are someone else's
 
   Index size() const { return static_cast<Index>(data.size()) * 8 / info(type).bits; }
 };
 
-/// A file, read and checked. Copies share its memory.
+/// A file, or several as one, read and checked. Copies, and their tensors, share its memory.
 class Safetensors {
  public:
   /// Longer headers are refused, as the format's own reader does.
@@ -49,9 +51,13 @@ class Safetensors {
     Safetensors file(source);
     const std::size_t length = file.header_length(bytes.first((std::min)(bytes.size(), kStart)), bytes.size());
     const auto data = bytes.subspan(kStart + length);
-    file.take(file.read_header(bytes.subspan(kStart, length), data.size()), data);
+    file.take(file.read_header(bytes.subspan(kStart, length), data.size()), data, nullptr);
     return file;
   }
+
+  /// The tensors of several files as those of one, which messages call `source`; so is the metadata, and of a key that
+  /// several have, the first. \throws Error for a tensor that stands in two of them.
+  static Safetensors join(std::span<const Safetensors> files, const std::string& source);
 
   /// In the order of their data.
   const std::vector<FileTensor>& tensors() const { return tensors_; }
@@ -117,11 +123,13 @@ class Safetensors {
     return entries;
   }
   /// Sets the tensors to these, whose ranges are those of this data.
-  void take(std::vector<detail::HeaderEntry> entries, std::span<const std::byte> data) {
+  void take(std::vector<detail::HeaderEntry> entries, std::span<const std::byte> data,
+            const std::shared_ptr<const std::byte[]>& memory) {
     for (auto& entry : entries)
       tensors_.push_back(
           {std::move(entry.name), entry.type, std::move(entry.shape),
-           data.subspan(static_cast<std::size_t>(entry.begin), static_cast<std::size_t>(entry.end - entry.begin))});
+           data.subspan(static_cast<std::size_t>(entry.begin), static_cast<std::size_t>(entry.end - entry.begin)),
+           memory});
   }
   /// The range lies in the data and is as long as type and shape say.
   void check_range(const detail::HeaderEntry& entry, std::uint64_t available) const {
@@ -142,7 +150,6 @@ class Safetensors {
   }
 
   std::string source_;
-  std::shared_ptr<const std::byte[]> memory_;  // of a file that was read here
   std::vector<FileTensor> tensors_;
   Metadata metadata_;
 };
@@ -166,8 +173,24 @@ inline Safetensors Safetensors::read(const std::filesystem::path& path) {
   const std::size_t length = result.header_length({next(first).get(), first}, size);
   const std::uint64_t data = size - kStart - length;
   auto entries = result.read_header({next(length).get(), length}, data);
-  result.memory_ = next(data);
-  result.take(std::move(entries), {result.memory_.get(), static_cast<std::size_t>(data)});
+  const std::shared_ptr<const std::byte[]> memory = next(data);
+  result.take(std::move(entries), {memory.get(), static_cast<std::size_t>(data)}, memory);
+  return result;
+}
+
+inline Safetensors Safetensors::join(std::span<const Safetensors> files, const std::string& source) {
+  Safetensors result(source);
+  std::unordered_map<std::string_view, const Safetensors*> homes;
+  for (const Safetensors& file : files) {
+    for (const FileTensor& tensor : file.tensors_) {
+      const auto [home, is_new] = homes.emplace(tensor.name, &file);
+      if (!is_new)
+        result.refuse("tensor " + detail::in_quotes(tensor.name) + " stands in " + home->second->source_ + " and in " +
+                      file.source_);
+      result.tensors_.push_back(tensor);
+    }
+    result.metadata_.insert(file.metadata_.begin(), file.metadata_.end());
+  }
   return result;
 }
 

@@ -298,7 +298,12 @@ class MultiHeadAttention : public Product {
                           {layout.full_name("key.weight"), Kind::key, key},
                           {layout.full_name("value.weight"), Kind::value, value}});
     Parameter bias;
-    if (bias_) bias = layout.add("query_key_value.bias", 1, rows, Kind::bias, constant(0));
+    if (bias_)
+      bias = layout.add_fused("query_key_value.bias", 1, rows, Kind::bias,
+                              {{layout.full_name("query.bias"), Kind::bias, query},
+                               {layout.full_name("key.bias"), Kind::bias, key},
+                               {layout.full_name("value.bias"), Kind::bias, value}},
+                              constant(0));
     query_.use(weight, query, bias_ ? &bias : nullptr);
     key_.use(weight, key, bias_ ? &bias : nullptr);
     value_.use(weight, value, bias_ ? &bias : nullptr);

@@ -195,7 +195,11 @@ class FeedForward : public Product {
         "gate_up.weight", 2 * hidden_, width, Kind::up,
         {{layout.full_name("gate.weight"), Kind::up, gate}, {layout.full_name("up.weight"), Kind::up, up}});
     Parameter bias;
-    if (bias_) bias = layout.add("gate_up.bias", 1, 2 * hidden_, Kind::bias, constant(0));
+    if (bias_)
+      bias = layout.add_fused(
+          "gate_up.bias", 1, 2 * hidden_, Kind::bias,
+          {{layout.full_name("gate.bias"), Kind::bias, gate}, {layout.full_name("up.bias"), Kind::bias, up}},
+          constant(0));
     gate_.use(weight, gate, bias_ ? &bias : nullptr);
     up_.use(weight, up, bias_ ? &bias : nullptr);
   }
