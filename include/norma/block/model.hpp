@@ -74,12 +74,15 @@ class ModelCore {
   Tape plan(Plan& p, const Pass& pass, const Arguments& arguments) const {
     Pass inner = pass;
     if (pass.largest) inner.shape = input_.shape(pass.shape);
-    inner.call = input_.inside(pass.call);
+    const bool embedded = arguments.x.data != nullptr;
+    inner.call = embedded ? pass.call : input_.inside(pass.call);
+    if (input_.causal()) inner.call.causal = true;
     const Index rows = inner.shape.rows();
+    // Of one row per sequence, those of sequences without tokens are padding.
     Pass out{.shape = head_.shape_out(inner.shape), .call = {}, .largest = pass.largest};
-    if (out.shape.tokens == inner.shape.tokens) out.call.lengths = pass.call.lengths;
+    out.call.lengths = pass.call.lengths;
     Tape t{};
-    t.embedded = arguments.x.data != nullptr;
+    t.embedded = embedded;
     t.targets = IdPort::plan(p, out, arguments.targets);
     if (!t.embedded) t.x = p.keep<T>(rows, width_);
     t.y = p.keep<T>(rows, width_);
@@ -106,14 +109,8 @@ class ModelCore {
   void enter_loss(const Tape& t) const {
     cross_entropy_backward<T>(head_.gradient(t.head), t.targets.entered(), t.log_sums);
   }
-  /// The caller's gradient of what the head gave, without what it has in the padding.
-  void enter(MatrixView<const T> dy, const Tape& t) const {
-    const Padding& padding = t.stack.input.padding;
-    if (padding && dy.rows == t.y.rows)
-      padding.copy(dy, head_.gradient(t.head));
-    else
-      kernels::copy(dy, head_.gradient(t.head));
-  }
+  /// The caller's gradient of what the head gave.
+  void enter(MatrixView<const T> dy, const Tape& t) const { head_.enter(dy, t.head); }
   void backward(const T* weights, T* gradients, const Tape& t, T* d_given) const {
     head_.backward(weights, t.dx, gradients, t.head);
     stack_.backward(weights, t.dx, t.dx, gradients, t.stack);
@@ -172,8 +169,9 @@ class Model : public Network<ModelCore<typename B::BodyType, InputType>> {
         const Norm& norm = {})
       : Network<Core>([&](Layout& layout) { return Core(dims, layers, options, policy, norm, layout); }) {}
 
-  /// What the head gives: [batch x tokens, outputs], or [batch, outputs] where it reads one token of each sequence. It
-  /// stays until the next forward or backward in this workspace. \throws Error for what does not fit the model, weights
+  /// What the head gives: [batch x tokens, outputs], or [batch, outputs] where it reads one token of each sequence;
+  /// zeros in the padding, and for a sequence without tokens. It stays until the next forward or backward in this
+  /// workspace. \throws Error for what does not fit the model, weights
   /// of another network, a workspace that is too small.
   MatrixView<const T> forward(const Parameters<T>& weights, const Given& given, Workspace& workspace,
                               const Call& call = {}) const {
@@ -189,6 +187,8 @@ class Model : public Network<ModelCore<typename B::BodyType, InputType>> {
     const Shape shape = this->core().input().shape(given);
     const TensorView<T> out = tensor_view<T>(y);
     check_tensor("y", out, this->core().shape_out(shape), this->core().width_out());
+    if constexpr (Core::kReads)
+      if (overlap(call.memory.template as<T>().matrix, out.matrix)) fail("y overlaps the memory");
     run(weights, {given, nullptr, {}}, shape, workspace, call);
     kernels::copy(outputs(workspace), out.matrix);
   }
@@ -240,7 +240,7 @@ class Model : public Network<ModelCore<typename B::BodyType, InputType>> {
                 const InputGradients<T>& inputs = {}) const {
     const auto& tape = this->tape(workspace, "backward");
     if (tape.targets.ids == nullptr && this->core().result(tape).rows > 0)
-      fail("backward: the last forward had no targets; give it the gradient of what it gave");
+      fail("backward: the last forward had no targets; give backward the gradient of what that gave");
     check_backward(weights, gradients, workspace, inputs);
     this->core().enter_loss(tape);
     finish(weights, gradients, workspace, tape, inputs);
@@ -287,10 +287,10 @@ class Model : public Network<ModelCore<typename B::BodyType, InputType>> {
            shape_text({wanted.batch, wanted.tokens}));
     if (targets.ids == nullptr && wanted.rows() > 0) fail("targets has no memory (null)");
     check_lengths("lengths", call.lengths, shape.batch, shape.tokens);
-    const bool padded = !call.lengths.empty() && wanted.tokens == shape.tokens;
-    for (Index b = 0; b < wanted.batch; ++b)
-      check_targets(targets.ids, padded ? call.lengths[static_cast<std::size_t>(b)] : wanted.tokens,
-                    this->core().width_out(), b * wanted.tokens);
+    for (Index b = 0; b < wanted.batch; ++b) {
+      const Index count = call.lengths.empty() ? wanted.tokens : call.lengths[static_cast<std::size_t>(b)];
+      check_targets(targets.ids, (std::min)(count, wanted.tokens), this->core().width_out(), b * wanted.tokens);
+    }
   }
   double run(const Parameters<T>& weights, const typename Core::Arguments& arguments, Shape shape, Workspace& workspace,
              const Call& call) const {
@@ -325,6 +325,7 @@ class Model : public Network<ModelCore<typename B::BodyType, InputType>> {
       if constexpr (!Core::kReads) fail("inputs.memory is wanted, but this model reads no memory");
       check_tensor("inputs.memory", inputs.memory, {shape.batch, shape.memory_tokens}, this->core().memory_width());
     }
+    if (overlap(inputs.x.matrix, inputs.memory.matrix)) fail("inputs.x overlaps inputs.memory");
     if (inputs.images != nullptr && !Core::Input::kHasGradient)
       fail("inputs.images is wanted, but this model reads no images");
     this->check_parameters("weights", weights);
