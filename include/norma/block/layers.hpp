@@ -53,8 +53,7 @@ class TwoKinds {
     Stream<1, const T> y;  ///< the stream after the layer
   };
 
-  TwoKinds(const Policy& policy, const Norm& norm, const Dimensions& dims, Depth depth, Layout& layout)
- {
+  TwoKinds(const Policy& policy, const Norm& norm, const Dimensions& dims, Depth depth, Layout& layout) {
     if (dims.memory_every < 1) fail("memory_every is " + std::to_string(dims.memory_every) + ", wanted at least 1");
     if (InA::holds(dims, depth.layer)) emplace<InA>(a_, policy_of<A>(policy), norm, dims, depth, layout);
     if (InB::holds(dims, depth.layer)) emplace<InB>(b_, policy, norm, dims, depth, layout);

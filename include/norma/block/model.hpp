@@ -179,7 +179,7 @@ class Model : public Network<ModelCore<typename B::BodyType, InputType>> {
     run(weights, {given, nullptr, {}}, this->core().input().shape(given), workspace, call);
     return outputs(workspace);
   }
-  /// The same into a tensor of the caller's.
+  /// The same into a tensor of the caller's: of rank 3, or a matrix of all rows.
   template <class Y>
   void forward(const Parameters<T>& weights, const Given& given, Y&& y, Workspace& workspace,
                const Call& call = {}) const requires(!std::is_same_v<std::remove_cvref_t<Y>, Tokens>) {
@@ -261,7 +261,6 @@ class Model : public Network<ModelCore<typename B::BodyType, InputType>> {
   MatrixView<const T> outputs(Workspace& workspace) const {
     return this->core().result(this->last(workspace, "outputs"));
   }
-  MatrixView<const T> logits(Workspace& workspace) const { return outputs(workspace); }
   /// The closed stream of the last forward in a training workspace: [batch x tokens, width].
   MatrixView<const T> hidden(Workspace& workspace) const { return this->tape(workspace, "hidden").y; }
   /// The stream after block `i` (from 0) of the last forward in a training workspace: [batch x tokens, width].

@@ -60,6 +60,8 @@ class HeadModule {
         output_((std::max)(head.outputs, Index(1)), Kind::head, head.bias),
         norm_(norm),
         logits_(logits) {
+    if (head.outputs < 0)
+      fail("head.outputs is " + std::to_string(head.outputs) + ", wanted 0 or more, or Head::kVocabulary");
     if (!simd::is_finite(head.scale) || head.scale == 0)
       fail("head.scale is " + std::to_string(head.scale) + ", wanted a number other than 0");
     if (!simd::is_finite(head.cap) || head.cap < 0)

@@ -154,8 +154,7 @@ class TokenInput {
         add_row(dx.row(r), types_.weight().in(gradients).row(types != nullptr ? types[r] : 0));
     }
     if (options_.positions.kind == PositionTable::learned)
-      for_each_place(t,
-                     [&](Index r, Index position) { add_row(dx.row(r), positions_.in(gradients).row(position)); });
+      for_each_place(t, [&](Index r, Index position) { add_row(dx.row(r), positions_.in(gradients).row(position)); });
     const double share = options_.scale * options_.gradient_share;
     if (share != 1) kernels::scale(dx, static_cast<T>(share), dx);
     embedding_.backward(t.ids.entered(), MatrixView<const T>(dx), gradients);
@@ -196,8 +195,8 @@ class TokenInput {
            std::to_string(s.rows()));
     for (Index i = 0; i < given; ++i) {
       const Index position = call.positions[static_cast<std::size_t>(i)];
-      const bool padding = position_per_row(call, s) && !call.lengths.empty() &&
-                           Padding{call.lengths.data(), s.tokens}.holds(i);
+      const bool padding =
+          position_per_row(call, s) && !call.lengths.empty() && Padding{call.lengths.data(), s.tokens}.holds(i);
       if (!padding && (position < 0 || position >= count))
         fail("positions[" + std::to_string(i) + "] is " + std::to_string(position) + ", wanted 0 to " +
              std::to_string(count - 1));
