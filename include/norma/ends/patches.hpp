@@ -85,6 +85,9 @@ class PatchInput {
     if (given.channels != options_.channels || given.height != options_.height || given.width != options_.width)
       fail(std::string(name) + " has shape " + shape_text({given.batch, given.channels, given.height, given.width}) +
            ", wanted " + shape_text({given.batch, options_.channels, options_.height, options_.width}));
+    if (given.batch < 0)
+      fail(std::string(name) + " has shape " + shape_text({given.batch, given.channels, given.height, given.width}) +
+           ", wanted a batch of 0 or more");
     if (given.data == nullptr && given.batch > 0) fail(std::string(name) + " has no memory (null)");
   }
   const Call& inside(const Call& call) const { return call; }
