@@ -7,7 +7,6 @@
 #include <norma/ends/patches.hpp>
 #include <norma/ends/queries.hpp>
 #include <norma/ends/tokens.hpp>
-#include <norma/train/cross_entropy.hpp>
 
 #include <cstdint>
 #include <string>
@@ -65,11 +64,10 @@ class ModelCore {
   }
 
   Index width() const { return width_; }
-  Index width_out() const { return head_.width_out(); }
   Index memory_width() const { return stack_.memory_width(); }
   const Input& input() const { return input_; }
   const Sequence<BodyType>& stack() const { return stack_; }
-  Shape shape_out(Shape shape) const { return head_.shape_out(shape); }
+  const HeadModule<Norm, Logits>& head() const { return head_; }
 
   Tape plan(Plan& p, const Pass& pass, const Arguments& arguments) const {
     Pass inner = pass;
@@ -186,7 +184,7 @@ class Model : public Network<ModelCore<typename B::BodyType, InputType>> {
     check_given(given, call);
     const Shape shape = this->core().input().shape(given);
     const TensorView<T> out = tensor_view<T>(y);
-    check_tensor("y", out, this->core().shape_out(shape), this->core().width_out());
+    check_tensor("y", out, this->core().head().shape_out(shape), this->core().head().width_out());
     if constexpr (Core::kReads)
       if (overlap(call.memory.template as<T>().matrix, out.matrix)) fail("y overlaps the memory");
     run(weights, {given, nullptr, {}}, shape, workspace, call);
@@ -199,7 +197,7 @@ class Model : public Network<ModelCore<typename B::BodyType, InputType>> {
                  const Call& call = {}) const {
     check_given(given, call);
     const Shape shape = this->core().input().shape(given);
-    check_all_targets(shape, targets, call);
+    this->core().head().check_targets(targets.ids, targets.shape, shape, call.lengths);
     return run(weights, {given, targets.ids, {}}, shape, workspace, call);
   }
   /// The same for a stream that is embedded already: x [batch, tokens, width].
@@ -207,7 +205,7 @@ class Model : public Network<ModelCore<typename B::BodyType, InputType>> {
   double forward_embedded(const Parameters<T>& weights, const X& x, Tokens targets, Workspace& workspace,
                           const Call& call = {}) const {
     const TensorView<const T> in = embedded(x);
-    check_all_targets(in.shape, targets, call);
+    this->core().head().check_targets(targets.ids, targets.shape, in.shape, call.lengths);
     return run(weights, {{}, targets.ids, in.matrix}, in.shape, workspace, call);
   }
   template <class X>
@@ -251,7 +249,8 @@ class Model : public Network<ModelCore<typename B::BodyType, InputType>> {
                 const InputGradients<T>& inputs = {}) const {
     const auto& tape = this->tape(workspace, "backward");
     const TensorView<const T> d_out = tensor_view<const T>(dy);
-    check_tensor("dy", d_out, this->core().shape_out(this->last_shape(workspace)), this->core().width_out());
+    check_tensor("dy", d_out, this->core().head().shape_out(this->last_shape(workspace)),
+                 this->core().head().width_out());
     check_backward(weights, gradients, workspace, inputs);
     this->core().enter(d_out.matrix, tape);
     finish(weights, gradients, workspace, tape, inputs);
@@ -278,18 +277,6 @@ class Model : public Network<ModelCore<typename B::BodyType, InputType>> {
     const TensorView<const T> in = tensor_view<const T>(x);
     check_tensor("x", in, in.shape, this->core().width());
     return in;
-  }
-  void check_all_targets(Shape shape, Tokens targets, const Call& call) const {
-    const Shape wanted = this->core().shape_out(shape);
-    if (!(targets.shape == wanted))
-      fail("targets has shape " + shape_text({targets.shape.batch, targets.shape.tokens}) + ", wanted " +
-           shape_text({wanted.batch, wanted.tokens}));
-    if (targets.ids == nullptr && wanted.rows() > 0) fail("targets has no memory (null)");
-    check_lengths("lengths", call.lengths, shape.batch, shape.tokens);
-    for (Index b = 0; b < wanted.batch; ++b) {
-      const Index count = call.lengths.empty() ? wanted.tokens : call.lengths[static_cast<std::size_t>(b)];
-      check_targets(targets.ids, (std::min)(count, wanted.tokens), this->core().width_out(), b * wanted.tokens);
-    }
   }
   double run(const Parameters<T>& weights, const typename Core::Arguments& arguments, Shape shape, Workspace& workspace,
              const Call& call) const {

@@ -5,9 +5,13 @@
 #include <norma/ends/ports.hpp>
 #include <norma/kernels/activation.hpp>
 #include <norma/sublayer/linear.hpp>
+#include <norma/train/cross_entropy.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
@@ -97,6 +101,21 @@ class HeadModule {
   Index width_out() const { return head_.outputs > 0 ? head_.outputs : width_; }
   /// Of what it gives: one row per token, or per sequence.
   Shape shape_out(Shape shape) const { return {shape.batch, reads_all() ? shape.tokens : 1}; }
+
+  /// Stops unless there is a target for each row that it gives, of a stream of this shape: a class or kIgnoredTarget
+  /// where the row counts.
+  void check_targets(const std::int32_t* targets, Shape given, Shape shape, std::span<const Index> lengths) const {
+    const Shape wanted = shape_out(shape);
+    if (given.batch != wanted.batch || given.tokens != wanted.tokens)
+      fail("targets has shape " + shape_text({given.batch, given.tokens}) + ", wanted " +
+           shape_text({wanted.batch, wanted.tokens}));
+    if (targets == nullptr && wanted.rows() > 0) fail("targets has no memory (null)");
+    check_lengths("lengths", lengths, shape.batch, shape.tokens);
+    for (Index b = 0; b < wanted.batch; ++b) {
+      const Index length = lengths.empty() ? wanted.tokens : lengths[static_cast<std::size_t>(b)];
+      norma::check_targets(targets, (std::min)(length, wanted.tokens), width_out(), b * wanted.tokens);
+    }
+  }
 
   /// y: the closed stream; dx: where its gradient goes.
   Tape plan(Plan& p, const Pass& pass, MatrixView<const T> y, MatrixView<T> dx) const {

@@ -89,16 +89,24 @@ class TokenInput {
   Index size() const { return options_.size; }
 
   void declare(Layout& layout) {
-    {
-      Layout::Level level(layout, "embedding");
-      embedding_.declare(layout, width_);
-    }
-    declare_rest(layout);
+    declare_embedding(layout);
+    declare_places(layout);
   }
-  /// With the embedding of another.
-  void declare_shared(Layout& layout, const TokenInput& other) {
-    embedding_ = other.embedding_;
-    declare_rest(layout);
+  /// The parts of it: of two inputs, each with places of its own, one can use the embedding of the other.
+  void declare_embedding(Layout& layout) {
+    Layout::Level level(layout, "embedding");
+    embedding_.declare(layout, width_);
+  }
+  void share_embedding(const TokenInput& other) { embedding_ = other.embedding_; }
+  void declare_places(Layout& layout) {
+    if (options_.positions.kind == PositionTable::learned) {
+      Layout::Level level(layout, "positions");
+      positions_ = layout.add("weight", options_.positions.count, width_, Kind::position);
+    }
+    if (options_.types > 0) {
+      Layout::Level level(layout, "types");
+      types_.declare(layout, width_);
+    }
   }
 
   Shape shape(const Tokens& given) const { return {given.shape.batch, given.shape.tokens}; }
@@ -161,16 +169,6 @@ class TokenInput {
   }
 
  private:
-  void declare_rest(Layout& layout) {
-    if (options_.positions.kind == PositionTable::learned) {
-      Layout::Level level(layout, "positions");
-      positions_ = layout.add("weight", options_.positions.count, width_, Kind::position);
-    }
-    if (options_.types > 0) {
-      Layout::Level level(layout, "types");
-      types_.declare(layout, width_);
-    }
-  }
   static auto sinusoids(Index count, Index width) {
     auto table = std::make_shared<std::vector<T>>(static_cast<std::size_t>(count * width));
     for (Index p = 0; p < count; ++p)
