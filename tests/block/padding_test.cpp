@@ -127,11 +127,11 @@ TEST(Masks, EveryModeIsTheSameComputation) {
 }
 TEST(Masks, AlignmentsDifferWhereQueriesAndKeysDo) {
   kernels::AttentionProblem<float> p{1, 2, 4, 1, 1, 1, 1, true};
-  EXPECT_EQ(p.visible(0, 0), 3);
-  EXPECT_EQ(p.visible(0, 1), 4);
+  EXPECT_EQ(p.visible(0, 0).last, 3);
+  EXPECT_EQ(p.visible(0, 1).last, 4);
   p.align = Align::top_left;
-  EXPECT_EQ(p.visible(0, 0), 1);
-  EXPECT_EQ(p.visible(0, 1), 2);
+  EXPECT_EQ(p.visible(0, 0).last, 1);
+  EXPECT_EQ(p.visible(0, 1).last, 2);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ std::vector<float> turned(std::vector<float> x, Index rotary, std::vector<Index>
                           float direction = 1) {
   const auto rows = static_cast<Index>(positions.size()), width = static_cast<Index>(x.size()) / rows;
   std::vector<float> c(static_cast<std::size_t>(rows * rotary / 2)), s(c);
-  norma::kernels::rotary_angles<float>(positions.data(), 10000, {c.data(), rows, rotary / 2},
+  norma::kernels::rotary_angles<float>(positions.data(), {.base = 10000}, {c.data(), rows, rotary / 2},
                                        {s.data(), rows, rotary / 2});
   norma::kernels::rotate<float>({x.data(), rows, width}, width, {c.data(), rows, rotary / 2},
                                 {s.data(), rows, rotary / 2}, interleaved, direction);

@@ -72,7 +72,7 @@ struct SublayerOf<Policy, Norm, Use<R, F>> {
   template <class Table>
   static Type make(const SiteContext<Policy, Norm>& context, const Table& table) {
     check_takes<Type, R>(static_cast<const Inner*>(nullptr));
-    return Type(context.dims, inner_entries(table));
+    return Type(context.dims.in_layer(context.depth.layer), inner_entries(table));
   }
 };
 template <class Policy, class Norm, class... Uses>

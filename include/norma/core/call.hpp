@@ -101,6 +101,7 @@ class Memory {
 struct Call {
   bool causal = false;                 ///< self-attention: a token sees itself and earlier tokens only
   Align align = Align::bottom_right;   ///< of the causal diagonal
+  std::span<const Index> prefix{};     ///< [batch] where causal: the first tokens that every token sees all the same
   std::span<const Index> lengths{};    ///< [batch] tokens that count; the rows after them are padding: y = 0, dx = 0
   AttentionMap<bool> keep{};           ///< of self-attention: true where a query may see a key
   Bias bias{};                         ///< of self-attention: added to the scaled scores; it gets no gradient

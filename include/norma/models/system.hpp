@@ -11,7 +11,7 @@
 //     static constexpr GPT2 medium();                 the published sizes, by name
 //     template <class T> auto network() const;        the network
 //     auto init() const;                              the scheme of its initial weights
-//     static constexpr std::span<const Name> names(); what the checkpoint calls its parameters
+//     static constexpr Name kNames[] = {...};         what its checkpoints call the parameters, where there are some
 //   };
 #pragma once
 
@@ -38,7 +38,7 @@ class Built : public decltype(std::declval<const System&>().template network<T>(
   Parameters<T> initialize(const Rng& rng) const { return Network::initialize(rng, system_.init()); }
   using Network::initialize;
   /// What its checkpoints call the parameters.
-  static constexpr std::span<const Name> names() { return System::names(); }
+  static constexpr std::span<const Name> names() { return System::kNames; }
 
  private:
   System system_;

@@ -3,6 +3,7 @@
 
 #include <norma/core/entries.hpp>
 #include <norma/kernels/attention.hpp>
+#include <norma/kernels/distance_bias.hpp>
 #include <norma/kernels/rotary.hpp>
 #include <norma/sublayer/linear.hpp>
 
@@ -16,13 +17,15 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 ///   q = x W_q^T + b_q,  k, v = m W_k^T + b_k, m W_v^T + b_v        m: x, or the memory
 ///   y = concat_h(softmax(scale q_h k_g^T + bias) v_g) W_o^T + b_o  g: the key/value head of query head h
 ///
-/// Self-attention turns q and k by their positions if dims.rotary says so, and takes causal, lengths, keep, bias and
-/// positions from the Call; cross-attention takes memory, memory_lengths, memory_keep and memory_bias. Memory is linear
-/// in tokens.
+/// Self-attention turns q and k by their positions, caps its scores, adds biases by distance and sees a window of keys
+/// as dims says, which are those of its layer (Dimensions::in_layer); it takes causal, align, prefix, lengths, keep,
+/// bias and positions from the Call. Cross-attention takes memory, memory_lengths, memory_keep and memory_bias. Memory
+/// is linear in tokens.
 ///
 /// Parameters, weight [out, in] and bias [out] each: query [heads x head_dim, width], key and value [kv_heads x
 /// head_dim, width, or memory_width in cross-attention], output [width, heads x head_dim]; or query_key_value in one,
-/// see Projections. `Inner` holds what the policy puts inside.
+/// see Projections. With a relative bias, relative_bias.weight [buckets, heads], one for the whole stack. `Inner` holds
+/// what the policy puts inside.
 template <class T, class Inner, bool kCross>
 class MultiHeadAttention : public Product {
   template <class S>
@@ -55,7 +58,7 @@ class MultiHeadAttention : public Product {
     MatrixView<const T> memory;
     MatrixView<T> d_memory;
     MatrixView<T> q, k, v, q_in, k_in, v_in, q_turned, k_turned, o, o_scaled, o_out, log_sums, cosines, sines;
-    MatrixView<T> dq, dk, dv, d_o;
+    MatrixView<T> dq, dk, dv, d_o, distance_bias, d_distance_bias;
     typename Linear<T>::Tape query, key, value, output;
     typename QueryEntry::Tape query_entry;
     typename KeyEntry::Tape key_entry;
@@ -72,6 +75,10 @@ class MultiHeadAttention : public Product {
         kv_heads_(dims.key_value_heads()),
         head_dim_(checked_head_dim(dims)),
         rotary_(kCross ? Rotary{} : checked_rotary(dims.rotary, head_dim_)),
+        window_(kCross ? 0 : checked_window(dims.window)),
+        score_cap_(kCross ? T(0) : checked_cap(dims.score_cap)),
+        alibi_(!kCross && dims.alibi),
+        relative_(kCross ? RelativeBias{} : checked_relative(dims.relative_bias)),
         projections_(dims.projections),
         bias_(dims.attention_bias),
         query_(heads_ * head_dim_, Kind::query, bias_),
@@ -88,6 +95,7 @@ class MultiHeadAttention : public Product {
         dropout_rate_(kernels::checked_rate(dims.dropout.attention, "dropout.attention")) {
     const double usual = dims.score_scale != 0 ? dims.score_scale : 1 / std::sqrt(static_cast<double>(head_dim_));
     score_scale_ = entries.template get<slot::score_scale>(usual);
+    if (!kCross) score_scale_ *= dims.score_factor;
     if (!simd::is_finite(score_scale_)) fail("attention: score_scale is " + std::to_string(score_scale_));
   }
 
@@ -115,6 +123,8 @@ class MultiHeadAttention : public Product {
     declare("rotated_key_entry", rotated_key_entry_, head_dim_);
     if constexpr (kHeadScale)
       head_scale_ = layout.add("head_scale", 1, heads_, Kind::scale, constant(head_scale_initial_));
+    if (relative_.buckets > 0)
+      relative_bias_ = layout.shared(Scope::stack, "relative_bias.weight", relative_.buckets, heads_, Kind::position);
     declare("before_output", output_entry_, heads_ * head_dim_);
     declare("output", output_, heads_ * head_dim_);
     dropout_name_ = layout.stream_name("dropout");
@@ -138,6 +148,9 @@ class MultiHeadAttention : public Product {
     } else {
       t.problem.causal = call.causal;
       t.problem.align = call.align;
+      t.problem.prefix = given(call.prefix);
+      t.problem.window = window_;
+      t.problem.cap = score_cap_;
       t.problem.key_lengths = given(call.lengths);
       t.problem.keep = call.keep;
       t.problem.bias = call.bias.as<T>();
@@ -165,6 +178,10 @@ class MultiHeadAttention : public Product {
       t.cosines = p.keep<T>(angles, rotary_.width / 2);
       t.sines = p.keep<T>(angles, rotary_.width / 2);
     }
+    // Of every distance, -tokens to tokens - 1; counted as rows are, so that it does not overflow.
+    const Index distances = Shape{2, shape.tokens}.rows();
+    if (alibi_ || relative_.buckets > 0) t.problem.distance_bias = t.distance_bias = p.keep<T>(heads_, distances);
+    if (relative_.buckets > 0) t.d_distance_bias = p.gradient<T>(Shape{shape.batch, heads_}.rows(), distances);
     t.dq = p.gradient<T>(rows, width);
     t.dk = p.gradient<T>(key_rows, kv_width);
     t.dv = p.gradient<T>(key_rows, kv_width);
@@ -197,12 +214,14 @@ class MultiHeadAttention : public Product {
     run(key_entry_, keys(t.k_in), keys(t.k_turned), t.key_entry);
     run(value_entry_, per_head(t.v_in), per_head(t.v), t.value_entry);
     if (rotary_.width > 0) {
-      kernels::rotary_angles(t.positions, rotary_.base, t.cosines, t.sines);
+      kernels::rotary_angles(t.positions, rotary_, t.cosines, t.sines);
       turn(t.q_turned, t, 1);
       turn(t.k_turned, t, 1);
     }
     run(rotated_query_entry_, per_head(t.q_turned), per_head(t.q), t.rotated_query_entry);
     run(rotated_key_entry_, per_head(t.k_turned), per_head(t.k), t.rotated_key_entry);
+    if (t.distance_bias.data != nullptr)
+      kernels::distance_bias<T>(alibi_, relative_, relative_bias_.data_in(weights), t.problem.causal, t.distance_bias);
     kernels::attention_forward<T>(t.problem, t.q, t.k, t.v, t.o, t.log_sums);
     if constexpr (kHeadScale) scale_heads(head_scale_.in(weights).data, t.o, t.o_scaled);
     run(output_entry_, t.o_scaled, t.o_out, t.output_entry);
@@ -219,7 +238,11 @@ class MultiHeadAttention : public Product {
     run(output_entry_, t.o_scaled, t.d_o, t.output_entry);
     if constexpr (kHeadScale)
       scale_heads_backward(head_scale_.in(weights).data, t.o, t.d_o, head_scale_.in(gradients).data);
-    kernels::attention_backward<T>(t.problem, t.q, t.k, t.v, t.o, t.log_sums, t.d_o, t.dq, t.dk, t.dv);
+    kernels::attention_backward<T>(t.problem, t.q, t.k, t.v, t.o, t.log_sums, t.d_o, t.dq, t.dk, t.dv,
+                                   t.d_distance_bias);
+    if (relative_.buckets > 0)
+      kernels::distance_bias_backward<T>(relative_, heads_, t.problem.causal, t.d_distance_bias,
+                                         relative_bias_.data_in(gradients));
     run(rotated_query_entry_, per_head(t.q_turned), per_head(t.dq), t.rotated_query_entry);
     run(rotated_key_entry_, per_head(t.k_turned), per_head(t.dk), t.rotated_key_entry);
     if (rotary_.width > 0) {
@@ -256,9 +279,44 @@ class MultiHeadAttention : public Product {
     if (rotary.width % 2 != 0 || rotary.width < 0 || rotary.width > head_dim)
       fail("attention: rotary width " + std::to_string(rotary.width) + ", wanted an even number up to head_dim " +
            std::to_string(head_dim));
-    if (!simd::is_finite(rotary.base) || rotary.base <= 0)
+    const auto positive = [](double value) { return simd::is_finite(value) && value > 0; };
+    if (rotary.local_base != 0 && !positive(rotary.local_base))
+      fail("attention: rotary local_base is " + std::to_string(rotary.local_base) + ", wanted 0 or a positive number");
+    if (!positive(rotary.base))
       fail("attention: rotary base is " + std::to_string(rotary.base) + ", wanted a positive number");
+    if (!positive(rotary.factor))
+      fail("attention: rotary factor is " + std::to_string(rotary.factor) + ", wanted a positive number");
+    if (rotary.original_context < 0)
+      fail("attention: rotary original_context is " + std::to_string(rotary.original_context) +
+           ", wanted a number of tokens or 0");
+    if (!positive(rotary.low_turns) || !positive(rotary.high_turns) || rotary.low_turns >= rotary.high_turns)
+      fail("attention: rotary low_turns is " + std::to_string(rotary.low_turns) + " and high_turns " +
+           std::to_string(rotary.high_turns) + ", wanted positive numbers that rise");
     return rotary;
+  }
+  static Index checked_window(const Window& window) {
+    if (window.size < 0)
+      fail("attention: window size is " + std::to_string(window.size) + ", wanted a number of tokens or 0");
+    if (window.global_every < 0)
+      fail("attention: window global_every is " + std::to_string(window.global_every) +
+           ", wanted a number of layers or 0");
+    return window.size;
+  }
+  static T checked_cap(double score_cap) {
+    const T cap = static_cast<T>(score_cap);
+    if (score_cap != 0 && !(simd::is_finite(cap) && cap > 0))
+      fail("attention: score_cap is " + std::to_string(score_cap) + ", wanted 0 or a positive number");
+    return cap;
+  }
+  static RelativeBias checked_relative(const RelativeBias& bias) {
+    if (bias.buckets == 0) return bias;
+    if (bias.buckets < 4 || bias.buckets % 2 != 0)
+      fail("attention: relative_bias buckets is " + std::to_string(bias.buckets) +
+           ", wanted an even number of at least 4, or 0");
+    if (bias.max_distance <= bias.buckets / 2)
+      fail("attention: relative_bias max_distance is " + std::to_string(bias.max_distance) +
+           ", wanted more than half of " + std::to_string(bias.buckets) + " buckets");
+    return bias;
   }
 
   /// Masks and positions fit the shape.
@@ -274,6 +332,7 @@ class MultiHeadAttention : public Product {
     } else {
       check_map("keep", call.keep, shape.batch, heads_, shape.tokens, shape.tokens);
       check_bias("bias", call.bias, shape.tokens);
+      check_lengths("prefix", call.prefix, shape.batch, shape.tokens);
       const auto positions = static_cast<Index>(call.positions.size());
       if (positions != 0 && positions != shape.tokens && positions != shape.rows())
         fail("positions has " + std::to_string(positions) + " values, wanted " + std::to_string(shape.tokens) + " or " +
@@ -332,6 +391,10 @@ class MultiHeadAttention : public Product {
 
   Index width_, memory_width_, heads_, kv_heads_, head_dim_;
   Rotary rotary_;
+  Index window_;
+  T score_cap_;
+  bool alibi_;
+  RelativeBias relative_;
   Projections projections_;
   bool bias_;
   double score_scale_ = 1;
@@ -343,7 +406,7 @@ class MultiHeadAttention : public Product {
   RotatedKeyEntry rotated_key_entry_;
   OutputEntry output_entry_;
   double head_scale_initial_;
-  Parameter head_scale_{};
+  Parameter head_scale_{}, relative_bias_{};
   double dropout_rate_;
   std::string dropout_name_;
 };

@@ -21,9 +21,10 @@ struct ConformanceOptions {
   Shape shape{2, 5};
   int layers = 3;
   /// Parameters whose gradient is zero by theory, by the end of their names. The key's bias is, unless keys are changed
-  /// after it, by an entry or by rotary positions. Of cross-attention it is added where the policy fills no key entry
-  /// there.
-  std::vector<std::string> zero_by_theory{dims.rotary.width != 0 ? "cross_attention.key.bias" : "key.bias"};
+  /// after it, by an entry or by rotary positions, or scores are capped. Of cross-attention it is added where the
+  /// policy fills no key entry there.
+  std::vector<std::string> zero_by_theory{dims.rotary.width != 0 || dims.score_cap != 0 ? "cross_attention.key.bias"
+                                                                                        : "key.bias"};
   double tolerance = 1e-6;  ///< of gradients, as in GradientCheckOptions
 };
 

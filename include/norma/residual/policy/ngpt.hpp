@@ -81,7 +81,7 @@ struct Lerp : PlannedJoin {
 struct UnitMatrices {
   template <class T>
   void operator()(const ParameterInfo& parameter, MatrixView<T> w) const {
-    if (contains(Kind::norm | Kind::bias | Kind::scale, parameter.kind)) return;
+    if (contains(Kind::norm | Kind::bias | Kind::scale | Kind::position, parameter.kind)) return;
     if (contains(kResidualOutput, parameter.kind)) {
       for (Index c = 0; c < w.columns; c += kAtOnce)
         scale_columns(w.middle_columns(c, (std::min)(kAtOnce, w.columns - c)));

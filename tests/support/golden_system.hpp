@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// Named systems by the names that golden files call them. A test file adds one in a line:
+//
+//   const golden::System<norma::models::GPT2> gpt2("GPT2");
+//
+// A file's metadata gives the members of the system, by their names; weights and gradients stand in it under the
+// package's own names, which the system's table translates.
+#pragma once
+
+#include <norma/models/system.hpp>
+
+#include "golden_network.hpp"
+
+#include <cstdint>
+
+namespace golden {
+
+/// A system with the members that the metadata names.
+template <class S>
+S system(const Options& options) {
+  S s{};
+#define GOLDEN_MEMBER(name) \
+  if constexpr (requires { s.name; }) s.name = static_cast<decltype(s.name)>(options.number(#name, double(s.name)))
+  GOLDEN_MEMBER(width);
+  GOLDEN_MEMBER(heads);
+  GOLDEN_MEMBER(layers);
+  GOLDEN_MEMBER(hidden);
+  GOLDEN_MEMBER(kv_heads);
+  GOLDEN_MEMBER(head_dim);
+  GOLDEN_MEMBER(vocabulary);
+  GOLDEN_MEMBER(positions);
+  GOLDEN_MEMBER(eps);
+  GOLDEN_MEMBER(tied);
+#undef GOLDEN_MEMBER
+  return s;
+}
+
+/// What a file says of the call.
+struct CallTensors {
+  std::vector<Index> lengths, prefix, positions;
+
+  explicit CallTensors(const Tensors& in)
+      : lengths(read(in, "lengths")), prefix(read(in, "prefix")), positions(read(in, "positions")) {}
+  norma::Call call() const { return {.lengths = lengths, .positions = positions}; }
+
+ private:
+  static std::vector<Index> read(const Tensors& in, const char* name) {
+    const auto at = in.find(name);
+    return at == in.end() ? std::vector<Index>{} : at->second.as<Index>();
+  }
+};
+
+/// A Model: of tokens (`ids`, and `types` where it has them), of `images`, or of queries; with `memory` where it reads
+/// one.
+template <class S>
+struct SystemNetwork : AnyNetwork {
+  norma::models::Built<S> net;
+  explicit SystemNetwork(const S& system) : net(system) {}
+  using Given = typename norma::models::Built<S>::Given;
+
+  Parameters zeros() const override { return net.gradients(); }
+  std::span<const norma::Name> names() const override {
+    if constexpr (requires { S::kNames; })
+      return S::kNames;
+    else
+      return {};
+  }
+
+  Tensors run(const Parameters& weights, const Tensors& in, Parameters& gradients) const override {
+    const Tensor& dy = in.at("dy");
+    Tensors out{{"y", Tensor::like(dy)}};
+    norma::Shape shape{.batch = dy.shape[0]};
+    Given given{};
+    std::vector<std::int32_t> ids, types;
+    norma::InputGradients<float> d_inputs;
+    if constexpr (std::is_same_v<Given, norma::Tokens>) {
+      ids = in.at("ids").as<std::int32_t>();
+      if (in.contains("types")) types = in.at("types").as<std::int32_t>();
+      shape.tokens = in.at("ids").shape[1];
+      given = {ids.data(), shape, types.empty() ? nullptr : types.data()};
+    } else if constexpr (std::is_same_v<Given, norma::Batch>) {
+      given = {shape.batch};
+    } else {
+      const Tensor& images = in.at("images");
+      given = {images.values.data(), images.shape[0], images.shape[1], images.shape[2], images.shape[3]};
+      out["dimages"] = Tensor::like(images);
+      d_inputs.images = out["dimages"].values.data();
+    }
+    const CallTensors tensors(in);
+    norma::Call call = tensors.call();
+    if (in.contains("memory")) {
+      const Tensor& memory = in.at("memory");
+      shape.memory_tokens = memory.rows().tokens;
+      call.memory = memory.view();
+      out["dmemory"] = Tensor::like(memory);
+      d_inputs.memory = out["dmemory"].view();
+    }
+    auto workspace = net.workspace(shape);
+    net.forward(weights, given, out["y"].view(), workspace, call);
+    net.backward(weights, dy.view(), gradients, workspace, d_inputs);
+    return out;
+  }
+};
+
+/// Adds a system under the name that files have for it. `make`: for one whose members need more than numbers.
+template <class S>
+struct System {
+  explicit System(const std::string& name, std::function<S(const Options&)> make = system<S>) {
+    add(name, [make](const Options& options) { return std::make_unique<SystemNetwork<S>>(make(options)); });
+  }
+};
+
+}  // namespace golden
