@@ -19,6 +19,7 @@
 #include <norma/block/model.hpp>
 #include <norma/core/names.hpp>
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <utility>
@@ -48,6 +49,14 @@ class Built : public decltype(std::declval<const System&>().template network<T>(
 template <class T = float, class System>
 Built<System, T> build(const System& system) {
   return Built<System, T>(system);
+}
+
+/// A table that begins as another: what several networks of a system share.
+template <std::size_t N, std::size_t M>
+constexpr std::array<Name, N + M> joined(const std::array<Name, N>& first, const std::array<Name, M>& rest) {
+  std::array<Name, N + M> all;
+  std::copy(rest.begin(), rest.end(), std::copy(first.begin(), first.end(), all.begin()));
+  return all;
 }
 
 /// A published size: its name, and how many parameters norma's network has.
