@@ -3,6 +3,8 @@
 // gradients. The numbers are torch's, computed in float64 and rounded to float: tests/golden/torch_encoder_layer.py.
 #include "torch_encoder_layer.hpp"
 
+#include <norma/core/named_tensors.hpp>
+
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -88,11 +90,18 @@ double difference(const T* a, const Values& b) {
 }
 
 template <class T, class Policy, template <class, class> class FeedForward>
-void check(const Golden& golden, bool norm_first, const Golden::Result& expected, double tolerance) {
+void check(const Golden& golden, const Golden::Result& expected, norma::Projections projections, double tolerance) {
   const TorchEncoderLayer<Policy, FeedForward, T> block(
-      {.width = kWidth, .heads = kHeads, .hidden = kHidden, .projections = norma::Projections::fused});
+      {.width = kWidth, .heads = kHeads, .hidden = kHidden, .projections = projections});
   auto weights = block.gradients(), gradients = block.gradients();
-  copy_torch_layer([&](const std::string& name) { return golden.weights.at(name).data(); }, norm_first, weights);
+  const auto named = named_tensors(weights.layout(), kTorchEncoderLayer);
+  EXPECT_TRUE(named.problems.empty());
+  for (const norma::StoredTensor& tensor : named.tensors) {
+    const Values& values = golden.weights.at(tensor.name);
+    ASSERT_EQ(tensor.size(), std::ssize(values)) << tensor.name;
+    tensor.for_each_element(
+        [&](Index from, Index to) { weights.data()[to] = static_cast<T>(values[static_cast<std::size_t>(from)]); });
+  }
   auto workspace = block.workspace(kShape);
 
   std::vector<T> x(golden.x.begin(), golden.x.end()), dy(golden.dy.begin(), golden.dy.end()), y(x.size()), dx(x.size());
@@ -103,22 +112,25 @@ void check(const Golden& golden, bool norm_first, const Golden::Result& expected
   EXPECT_LE(difference(y.data(), expected.y), tolerance);
   EXPECT_LE(difference(dx.data(), expected.dx), tolerance);
   Index seen = 0;
-  for_each_torch_name(norm_first, [&](const std::string& name, const std::string& torch_name) {
-    const Values& values = expected.gradients.at(torch_name);
-    ASSERT_EQ(gradients[name].size(), static_cast<Index>(values.size())) << name;
-    EXPECT_LE(difference(gradients[name].data(), values), tolerance) << name;
-    seen += gradients[name].size();
-  });
+  for (const norma::StoredTensor& stored : named.tensors) {
+    const Values& values = expected.gradients.at(stored.name);
+    std::vector<T> gradient(values.size());
+    stored.for_each_element(
+        [&](Index to, Index from) { gradient[static_cast<std::size_t>(to)] = gradients.data()[from]; });
+    EXPECT_LE(difference(gradient.data(), values), tolerance) << stored.name;
+    seen += stored.size();
+  }
   EXPECT_EQ(seen, gradients.count());
 }
 
 template <class T>
 void check_all(double tolerance) {
   const Golden golden;
-  check<T, norma::PostLN, norma::ReLU>(golden, false, golden.results[0][0], tolerance);
-  check<T, norma::PostLN, norma::GELU>(golden, false, golden.results[0][1], tolerance);
-  check<T, norma::PreLN, norma::ReLU>(golden, true, golden.results[1][0], tolerance);
-  check<T, norma::PreLN, norma::GELU>(golden, true, golden.results[1][1], tolerance);
+  using norma::Projections;
+  check<T, norma::PostLN, norma::ReLU>(golden, golden.results[0][0], Projections::fused, tolerance);
+  check<T, norma::PostLN, norma::GELU>(golden, golden.results[0][1], Projections::separate, tolerance);
+  check<T, norma::PreLN, norma::ReLU>(golden, golden.results[1][0], Projections::fused_per_head, tolerance);
+  check<T, norma::PreLN, norma::GELU>(golden, golden.results[1][1], Projections::fused, tolerance);
 }
 
 TEST(TorchEncoderLayer, Float) { check_all<float>(4e-6); }

@@ -19,8 +19,9 @@ namespace golden {
 template <class S>
 S system(const Options& options) {
   S s{};
-#define GOLDEN_MEMBER(name) \
-  if constexpr (requires { s.name; }) s.name = static_cast<decltype(s.name)>(options.number(#name, double(s.name)))
+#define GOLDEN_MEMBER(name)           \
+  if constexpr (requires { s.name; }) \
+  s.name = static_cast<decltype(s.name)>(options.number(#name, static_cast<double>(s.name)))
   GOLDEN_MEMBER(width);
   GOLDEN_MEMBER(heads);
   GOLDEN_MEMBER(layers);
@@ -29,8 +30,19 @@ S system(const Options& options) {
   GOLDEN_MEMBER(head_dim);
   GOLDEN_MEMBER(vocabulary);
   GOLDEN_MEMBER(positions);
-  GOLDEN_MEMBER(eps);
   GOLDEN_MEMBER(tied);
+  GOLDEN_MEMBER(rotary.width);
+  GOLDEN_MEMBER(rotary.base);
+  GOLDEN_MEMBER(rotary.local_base);
+  GOLDEN_MEMBER(rotary.factor);
+  GOLDEN_MEMBER(rotary.original_context);
+  GOLDEN_MEMBER(rotary_share);
+  GOLDEN_MEMBER(window.size);
+  GOLDEN_MEMBER(window.global_every);
+  GOLDEN_MEMBER(score_width);
+  GOLDEN_MEMBER(score_cap);
+  GOLDEN_MEMBER(logit_cap);
+  GOLDEN_MEMBER(gradient_share);
 #undef GOLDEN_MEMBER
   return s;
 }
@@ -41,7 +53,7 @@ struct CallTensors {
 
   explicit CallTensors(const Tensors& in)
       : lengths(read(in, "lengths")), prefix(read(in, "prefix")), positions(read(in, "positions")) {}
-  norma::Call call() const { return {.lengths = lengths, .positions = positions}; }
+  norma::Call call() const { return {.prefix = prefix, .lengths = lengths, .positions = positions}; }
 
  private:
   static std::vector<Index> read(const Tensors& in, const char* name) {

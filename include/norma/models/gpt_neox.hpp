@@ -50,7 +50,8 @@ struct GPTNeoX {
       {"close.gamma", "gpt_neox.final_layer_norm.weight"},
       {"close.beta", "gpt_neox.final_layer_norm.bias"},
       {"head.weight", "embed_out.weight"},
-      {"", "gpt_neox.layers.*.attention.bias"},  // the causal mask, what it writes, and rotary frequencies
+      {"head.weight", "lm_head.weight", Stored::copy},  // the same, as transformers 5 calls it
+      {"", "gpt_neox.layers.*.attention.bias"},         // the causal mask, what it writes, and rotary frequencies
       {"", "gpt_neox.layers.*.attention.masked_bias"},
       {"", "gpt_neox.layers.*.attention.rotary_emb.inv_freq"},
   };

@@ -9,8 +9,7 @@ namespace norma::inline v0_1::inline NORMA_TARGET::models {
 /// PaLM (Chowdhery et al., arXiv 2204.02311, section 2): attention and feed-forward side by side behind one LayerNorm,
 /// multi-query attention, SwiGLU, rotary positions, no biases, in norms neither; a tied head, whose logits are divided
 /// by sqrt(width). Initial weights N(0, 1 / fan_in), embeddings N(0, 1) (section 5). The paper does not say how much of
-/// a head turns (here all of it, in halves) nor eps. No weights were published; names as in PaLM-rlhf-pytorch, a public
-/// implementation.
+/// a head turns (here all of it, in halves) nor eps. No weights were published.
 struct PaLM {
   Index width = 4096, heads = 16, head_dim = 256;
   int layers = 32;
@@ -36,20 +35,6 @@ struct PaLM {
             {.eps = eps, .with_beta = false}};
   }
   auto init() const { return ForKinds{Kind::embedding, Normal{1}, LeCunNormal{}}; }
-
-  static constexpr Name kNames[] = {
-      {"embedding.weight", "token_emb.weight"},
-      {"layers.*.parallel.pre.gamma", "layers.*.fn.norm.gamma"},
-      {"layers.*.parallel.attention.query.weight", "layers.*.fn.fused_attn_ff_proj.weight"},
-      {"layers.*.parallel.attention.key.weight", "layers.*.fn.fused_attn_ff_proj.weight"},
-      {"layers.*.parallel.attention.value.weight", "layers.*.fn.fused_attn_ff_proj.weight"},
-      {"layers.*.parallel.feed_forward.up.weight", "layers.*.fn.fused_attn_ff_proj.weight"},
-      {"layers.*.parallel.feed_forward.gate.weight", "layers.*.fn.fused_attn_ff_proj.weight"},
-      {"layers.*.parallel.attention.output.weight", "layers.*.fn.attn_out.weight"},
-      {"layers.*.parallel.feed_forward.down.weight", "layers.*.fn.ff_out.1.weight"},
-      {"close.gamma", "norm.gamma"},
-      {"embedding.weight", "to_logits.weight", Stored::copy},
-  };
 };
 
 template <>
