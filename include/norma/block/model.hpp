@@ -221,7 +221,7 @@ class Model : public Network<ModelCore<typename B::BodyType, InputType>> {
   /// finite or is 0: then the weights hold what was measured before it.
   void calibrate(Parameters<T>& weights, const Given& given, Workspace& workspace, const Call& call = {}) const {
     const Shape shape = this->core().input().shape(given);
-    this->check_rows_count("input", call.lengths, shape.batch, shape.tokens);
+    this->check_rows_count(kGivenName, call.lengths, shape.batch, shape.tokens);
     check_given(given, call);
     measure(weights, {given, nullptr, {}}, shape, workspace, call);
   }
