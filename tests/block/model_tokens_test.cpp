@@ -55,7 +55,7 @@ TEST(ModelTokens, GradientsOfATiedHeadAndPlacesOfTheCall) {
   const Net net(
       kDims, 1,
       {.size = 7, .tied = true, .positions = {PositionTable::learned, 8}, .types = 2, .head = {.bias = true}});
-  const std::vector<Index> each{7, 6, 5, 0, 1, 2, 3, -9, 99, -9, 99, 99, 99, 99, 99}, shared{3, 3, 0, 7, 1};
+  const std::vector<Index> each{7, 6, 5, 0, 1, 2, 3, -9, 1 << 30, -9, 99, 99, 99, 99, 1 << 30}, shared{3, 3, 0, 7, 1};
   expect_gradients(net, {kIds.data(), kShape}, {.lengths = kLengths, .positions = each});
   expect_gradients(net, {kWhole.data(), kShape}, {.positions = shared});
 }

@@ -90,6 +90,9 @@ struct BERT {
 struct BERTMaskedLM {
   BERT bert{};
 
+  static constexpr BERTMaskedLM base() { return {}; }
+  static constexpr BERTMaskedLM large() { return {BERT::large()}; }
+
   template <class T>
   auto network() const {
     return bert.with_head<T>(
@@ -118,8 +121,8 @@ inline constexpr auto kSizes<BERT> = std::array{
 };
 template <>
 inline constexpr auto kSizes<BERTMaskedLM> = std::array{
-    Size<BERTMaskedLM>{"base", {BERT::base()}, 109'514'298},
-    Size<BERTMaskedLM>{"large", {BERT::large()}, 335'174'458},
+    Size<BERTMaskedLM>{"base", BERTMaskedLM::base(), 109'514'298},
+    Size<BERTMaskedLM>{"large", BERTMaskedLM::large(), 335'174'458},
 };
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET::models

@@ -137,15 +137,15 @@ struct CLIPVision {
 
 template <>
 inline constexpr auto kSizes<CLIPText> = std::array{
-    Size<CLIPText>{"B", CLIPText::base(), 63'428'096},
-    Size<CLIPText>{"L", CLIPText::large(), 123'650'304},
+    Size<CLIPText>{"base", CLIPText::base(), 63'428'096},
+    Size<CLIPText>{"large", CLIPText::large(), 123'650'304},
 };
 template <>
 inline constexpr auto kSizes<CLIPVision> = std::array{
-    Size<CLIPVision>{"B/32", CLIPVision::base32(), 87'849'216},
-    Size<CLIPVision>{"B/16", CLIPVision::base16(), 86'192'640},
-    Size<CLIPVision>{"L/14", CLIPVision::large14(), 303'966'208},
-    Size<CLIPVision>{"L/14@336", CLIPVision::large14_336(), 304'293'888},
+    Size<CLIPVision>{"base32", CLIPVision::base32(), 87'849'216},
+    Size<CLIPVision>{"base16", CLIPVision::base16(), 86'192'640},
+    Size<CLIPVision>{"large14", CLIPVision::large14(), 303'966'208},
+    Size<CLIPVision>{"large14_336", CLIPVision::large14_336(), 304'293'888},
 };
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET::models

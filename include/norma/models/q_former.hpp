@@ -76,8 +76,8 @@ struct QFormer {
 /// The paper says 188 million, with the text path.
 template <>
 inline constexpr auto kSizes<QFormer> = std::array{
-    Size<QFormer>{"ViT-g", QFormer::vit_g(), 105'162'240},
-    Size<QFormer>{"ViT-L", QFormer::vit_l(), 101'623'296},
+    Size<QFormer>{"vit_g", QFormer::vit_g(), 105'162'240},
+    Size<QFormer>{"vit_l", QFormer::vit_l(), 101'623'296},
 };
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET::models

@@ -73,10 +73,10 @@ struct ViT {
 
 template <>
 inline constexpr auto kSizes<ViT> = std::array{
-    Size<ViT>{"Ti/16", ViT::tiny16(), 5'717'416},   Size<ViT>{"S/16", ViT::small16(), 22'050'664},
-    Size<ViT>{"S/32", ViT::small32(), 22'878'952},  Size<ViT>{"B/16", ViT::base16(), 86'567'656},
-    Size<ViT>{"B/32", ViT::base32(), 88'224'232},   Size<ViT>{"L/16", ViT::large16(), 304'326'632},
-    Size<ViT>{"L/32", ViT::large32(), 306'535'400}, Size<ViT>{"H/14", ViT::huge14(), 632'045'800},
+    Size<ViT>{"tiny16", ViT::tiny16(), 5'717'416},     Size<ViT>{"small16", ViT::small16(), 22'050'664},
+    Size<ViT>{"small32", ViT::small32(), 22'878'952},  Size<ViT>{"base16", ViT::base16(), 86'567'656},
+    Size<ViT>{"base32", ViT::base32(), 88'224'232},    Size<ViT>{"large16", ViT::large16(), 304'326'632},
+    Size<ViT>{"large32", ViT::large32(), 306'535'400}, Size<ViT>{"huge14", ViT::huge14(), 632'045'800},
 };
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET::models

@@ -77,8 +77,8 @@ struct VLMDecoder {
 /// Without the image encoder.
 template <>
 inline constexpr auto kSizes<VLMDecoder> = std::array{
-    Size<VLMDecoder>{"9B", VLMDecoder::b9(), 8'172'933'136},
-    Size<VLMDecoder>{"80B", VLMDecoder::b80(), 79'211'077'672},
+    Size<VLMDecoder>{"b9", VLMDecoder::b9(), 8'172'933'136},
+    Size<VLMDecoder>{"b80", VLMDecoder::b80(), 79'211'077'672},
 };
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET::models
