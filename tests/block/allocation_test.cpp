@@ -27,6 +27,10 @@ const norma::Dimensions kDims{.width = kWidth,
                               .kv_heads = 2,
                               .head_dim = 6,
                               .rotary = {.width = 4},
+                              .window = {.size = 20, .global_every = 2},
+                              .score_cap = 3,
+                              .alibi = true,
+                              .relative_bias = {.buckets = 8},
                               .dropout = {.branch = 0.1, .attention = 0.2, .hidden = 0.1, .path = 0.3}};
 
 /// Calls with every mask, rotary positions and dropout, and tensors for them, at any of the shapes.
@@ -52,6 +56,7 @@ class Allocations : public testing::Test {
   }
   Call self(Shape s) {
     return {.causal = true,
+            .prefix = first(lengths_, s.batch),
             .lengths = first(lengths_, s.batch),
             .keep = {keep_.get(), s.batch, 1, s.tokens, s.tokens},
             .bias = norma::AttentionMap<float>{bias_.data(), 1, kHeads, s.tokens, s.tokens},

@@ -57,6 +57,8 @@ TEST(Layout, NamesAndOffsets) {
   EXPECT_FALSE(layout.find("a").initial);
   EXPECT_TRUE(layout.find("a").decays());
   EXPECT_FALSE(layout.find("outer.inner.b").decays());
+  layout.add("positions", 5, 3, Kind::position);
+  EXPECT_TRUE(layout.find("positions").decays());
   EXPECT_FALSE(layout.find("c").decays());
 }
 

@@ -23,19 +23,16 @@ def ids_and_types(seed, entry):
     return {"ids": ids, "types": token_ids(seed + 1, entry)["ids"] % entry["members"]["types"]}
 
 
-def ids_types_and_lengths(seed, entry):
-    return {**ids_and_types(seed, entry), "lengths": torch.tensor([entry["tokens"], 4])}
-
-
 def mask(ids, lengths):
-    return torch.arange(ids.shape[1]) < lengths[:, None]
+    return torch.arange(ids.shape[1]) < torch.tensor(lengths)[:, None]
 
 
 SMALL = dict(width=15, heads=3, layers=2, hidden=21)
 BERT = dict(**SMALL, vocabulary=11, positions=9, types=2, eps=1e-12)
 
 
-@system("BERT", "transformers:BertModel", zero=("key.bias",), inputs=ids_types_and_lengths,
+@system("BERT", "transformers:BertModel", zero=("key.bias",), call=dict(lengths=(7, 4)),
+        inputs=ids_and_types,
         forward=lambda model, ids, types, lengths: model["bert"](
             ids, token_type_ids=types, attention_mask=mask(ids, lengths)).pooler_output, **BERT)
 def bert(**members):
@@ -63,15 +60,16 @@ def vit(image, patch, channels, classes, **members):
 
 def ids_that_end(seed, entry):
     """The last of the vocabulary ends a text."""
-    lengths, last = torch.tensor([4, 7]), entry["members"]["vocabulary"] - 1
+    last = entry["members"]["vocabulary"] - 1
     ids = token_ids(seed, entry)["ids"] % last
-    ids[torch.arange(2), lengths - 1] = last
-    return {"ids": ids, "lengths": lengths}
+    for text, length in zip(ids, entry["call"]["lengths"]):
+        text[length - 1] = last
+    return {"ids": ids}
 
 
 @system("CLIPText", "transformers:CLIPTextModelWithProjection", zero=("key.bias", "k_proj.bias"), inputs=ids_that_end,
-        forward=lambda model, ids, lengths: model(ids).text_embeds, **SMALL, vocabulary=11, positions=9, projection=5,
-        eps=1e-5)
+        call=dict(lengths=(4, 7)), forward=lambda model, ids, lengths: model(ids).text_embeds, **SMALL, vocabulary=11,
+        positions=9, projection=5, eps=1e-5)
 def clip_text(vocabulary, positions, projection, **members):
     return transformers.CLIPTextModelWithProjection(config(
         transformers.CLIPTextConfig, vocab_size=vocabulary, max_position_embeddings=positions,
@@ -151,12 +149,12 @@ class TorchTransformer(nn.Module):
                 for name in {"self_attn", "multihead_attn"} & dict(layer.named_children()).keys():
                     setattr(layer, name, nn.MultiheadAttention(width, heads, bias=False, batch_first=True))
 
-    def forward(self, ids, source, source_lengths):
+    def forward(self, ids, source, memory_lengths):
         def embedded(ids):
             width = self.embedding.embedding_dim
             return self.embedding(ids) * width**0.5 + Sinusoids(width)(ids)
 
-        padding = ~mask(source, source_lengths)
+        padding = ~mask(source, memory_lengths)
         memory = self.encoder(embedded(source), src_key_padding_mask=padding)
         later = nn.Transformer.generate_square_subsequent_mask(ids.shape[1], dtype=memory.dtype)
         y = self.decoder(embedded(ids), memory, tgt_mask=later, memory_key_padding_mask=padding)
@@ -164,11 +162,10 @@ class TorchTransformer(nn.Module):
 
 
 def ids_and_source(seed, entry):
-    return {**token_ids(seed, entry), "source": token_ids(seed + 1, entry)["ids"][:, :5],
-            "source_lengths": torch.tensor([5, 3])}
+    return {**token_ids(seed, entry), "source": token_ids(seed + 1, entry)["ids"][:, :5]}
 
 
-@system("Transformer", "torch:nn.Transformer", inputs=ids_and_source, forward=lambda model, **inputs: model(**inputs),
-        **SMALL, vocabulary=11, eps=1e-6)
+@system("Transformer", "torch:nn.Transformer", inputs=ids_and_source, call=dict(memory_lengths=(5, 3)),
+        forward=lambda model, **inputs: model(**inputs), **SMALL, vocabulary=11, eps=1e-6)
 def transformer(**members):
     return TorchTransformer(**members)

@@ -58,9 +58,8 @@ bool is_zero(const golden::Options& options, const std::string& parameter) {
 /// Of a file that calls parameters as somebody else does, by that table.
 void load(const Safetensors& file, const golden::AnyNetwork& net, norma::Parameters<float>& to,
           const std::string& prefix) {
-  const auto at = file.metadata().find("prefix");
   if (net.names().empty()) return norma::load(file, to, prefix);
-  norma::load(file, to, net.names(), prefix + (at == file.metadata().end() ? "" : at->second));
+  norma::load(file, to, net.names(), prefix + golden::Options(file.metadata()).text("names_prefix"));
 }
 
 /// Runs a file through the network that it names.

@@ -17,7 +17,8 @@ their own, which the options here do not change.
 import argparse
 import pathlib
 
-import encoders  # noqa: F401  (registers its cases)
+import attention  # noqa: F401  (registers its cases)
+import encoders  # noqa: F401
 import equations  # noqa: F401
 import golden
 import packages  # noqa: F401

@@ -334,14 +334,20 @@ GROUPED = dict(width=18, heads=3, zero=())
 GROUPED_OPTIONS = {"kv_heads": 1, "attention_bias": False, "feed_forward_bias": False, "rotary_width": 6}
 
 
-@case("PeriLN RMSNorm GeGLUTanh", "transformers:Gemma2Model", **GROUPED,
-      options={**GROUPED_OPTIONS, "norm_unit_offset": True})
-def peri_ln(s, w, x):
+PERI_LN = dict(GROUPED, options={**GROUPED_OPTIONS, "norm_unit_offset": True})
+
+
+def gemma2(s, w, x, kind=transformers.Gemma2Config, model=transformers.Gemma2Model, query_key_norm=None, **options):
     norms = (("attention.pre", "input_layernorm"), ("attention.post", "post_attention_layernorm"),
              ("feed_forward.pre", "pre_feedforward_layernorm"), ("feed_forward.post", "post_feedforward_layernorm"))
-    config = huggingface_config(transformers.Gemma2Config, s, num_key_value_heads=1, head_dim=s.head_dim,
-                                query_pre_attn_scalar=s.head_dim, rms_norm_eps=s.eps, attn_logit_softcapping=None)
-    return huggingface(transformers.Gemma2Model(config), grouped_layers(s, w, norms, "norm", around=0), x)
+    config = huggingface_config(kind, s, num_key_value_heads=1, head_dim=s.head_dim, query_pre_attn_scalar=s.head_dim,
+                                rms_norm_eps=s.eps, **options)
+    return huggingface(model(config), grouped_layers(s, w, norms, "norm", 0, query_key_norm), x)
+
+
+@case("PeriLN RMSNorm GeGLUTanh", "transformers:Gemma2Model", **PERI_LN)
+def peri_ln(s, w, x):
+    return gemma2(s, w, x, attn_logit_softcapping=None)
 
 
 @case("OutputNorm WholeQKNorm RMSNorm SwiGLU", "transformers:Olmo2Model", **GROUPED, options=GROUPED_OPTIONS)

@@ -20,23 +20,25 @@ def token_ids(seed, entry, batch=2):
     return {"ids": torch.randint(entry["members"]["vocabulary"], (batch, entry["tokens"]), generator=generator)}
 
 
-def logits(model, ids):
+def logits(model, ids, **_):
     return model(input_ids=ids, use_cache=False).logits
 
 
-def system(network, source, zero=(), prefix="", tokens=7, inputs=token_ids, forward=logits, **members):
+def system(network, source, zero=(), names_prefix="", call={}, tokens=7, inputs=token_ids, forward=logits, **members):
     """Registers a system under its function's name.
 
     The function makes the package's model of `members`, which are the members of norma's system by their names, with
-    __ for a dot; or, transcribed ("equations:"), it is the forward pass, given the weights w(name, *shape) and the
-    inputs too. network: what C++ calls the system. zero: ends of the names whose gradient is zero by theory, of
-    norma's and of the package's. prefix: of the package's names, where norma's table has none. inputs(seed, entry): by
-    the names that golden_system.hpp has for them. forward(model, **inputs): the outputs.
+    __ for a dot; or, transcribed ("equations:"), it is the forward pass, given the weights w(name, *shape), the inputs
+    and the call too. network: what C++ calls the system. zero: ends of the names whose gradient is zero by theory, of
+    norma's and of the package's. names_prefix: of the package's names, where norma's table has none. call: of norma's
+    Call, lengths, prefix or memory_lengths, a number per sequence. inputs(seed, entry): by the names that golden_system.hpp has for
+    them. forward(model, **inputs, **call): the outputs.
     """
 
     def register(function):
-        CASES[function.__name__] = dict(function=function, network=network, source=source, zero=zero, prefix=prefix,
-                                        tokens=tokens, inputs=inputs, forward=forward, members=members, run=run)
+        CASES[function.__name__] = dict(function=function, network=network, source=source, zero=zero,
+                                        names_prefix=names_prefix, call=call, tokens=tokens, inputs=inputs,
+                                        forward=forward, members=members, run=run)
         return function
 
     return register
@@ -45,18 +47,18 @@ def system(network, source, zero=(), prefix="", tokens=7, inputs=token_ids, forw
 def run(name, seed, overrides):
     """A pass in double: the tensors and the metadata of its file. The members are the case's own: no overrides."""
     entry = CASES[name]
-    members = entry["members"]
+    members, call = entry["members"], entry["call"]
     inputs = entry["inputs"](seed, entry)
     for value in inputs.values():
         value.requires_grad_(value.is_floating_point())
     if entry["source"].startswith("equations:"):
         w = Weights(seed)
-        y = entry["function"](w, **inputs, **members)
+        y = entry["function"](w, **inputs, **call, **members)
         parameters = w.values
     else:
         model = entry["function"](**members).double().eval()
         randomize(model, seed)
-        y = entry["forward"](model, **inputs)
+        y = entry["forward"](model, **inputs, **call)
         parameters = dict(model.named_parameters())
     dy = draw(seed, "dy", y.shape)
     y.backward(dy)
@@ -70,7 +72,8 @@ def run(name, seed, overrides):
         tensors |= {"weights." + key: value, "gradients." + key: value.grad}
     check(name, {key: value.grad for key, value in parameters.items()}, entry["zero"])
     options = {key.replace("__", "."): value for key, value in members.items()}
-    return tensors, metadata_of(entry, seed, {**options, "prefix": entry["prefix"]})
+    options |= {key: " ".join(map(str, value)) for key, value in call.items()}
+    return tensors, metadata_of(entry, seed, {**options, "names_prefix": entry["names_prefix"]})
 
 
 def randomize(model, seed):
@@ -98,8 +101,8 @@ def rope(base, **options):
     return {"rope_type": "default", "rope_theta": base, **options}
 
 
-@system("GPT2", "transformers:GPT2LMHeadModel", prefix="transformer.", width=15, heads=3, layers=2, vocabulary=11,
-        positions=9)
+@system("GPT2", "transformers:GPT2LMHeadModel", names_prefix="transformer.", width=15, heads=3, layers=2,
+        vocabulary=11, positions=9)
 def gpt2(positions, **members):
     return transformers.GPT2LMHeadModel(config(transformers.GPT2Config, n_positions=positions, **members))
 
@@ -153,7 +156,8 @@ def gemma3(layers, kv_heads, score_width, window__size, window__global_every, ro
         rotary__base=500.0)
 def olmo2(kv_heads, rotary__base, **members):
     return transformers.Olmo2ForCausalLM(config(
-        transformers.Olmo2Config, num_key_value_heads=kv_heads, eps=1e-6, rope_parameters=rope(rotary__base), **members))
+        transformers.Olmo2Config, num_key_value_heads=kv_heads, eps=1e-6, rope_parameters=rope(rotary__base),
+        **members))
 
 
 @system("Qwen3", "transformers:Qwen3ForCausalLM", width=15, heads=3, layers=2, vocabulary=11, hidden=21, kv_heads=1,
@@ -178,7 +182,7 @@ class Sinusoids(torch.nn.Module):
 
 
 @system("DeepNet", "torchscale:architecture.decoder.Decoder(deepnorm=True)", zero=("key.bias", "k_proj.bias"),
-        forward=lambda model, ids: model(ids)[0], width=15, heads=3, layers=3, hidden=21, vocabulary=11)
+        forward=lambda model, ids, **_: model(ids)[0], width=15, heads=3, layers=3, hidden=21, vocabulary=11)
 def deep_net(width, heads, layers, hidden, vocabulary):
     options = EncoderDecoderConfig(
         decoder_embed_dim=width, decoder_attention_heads=heads, decoder_layers=layers, decoder_ffn_embed_dim=hidden,
@@ -231,16 +235,12 @@ def palm(w, ids, width, heads, head_dim, layers, vocabulary):
     return norm("close", x) @ embedding.T / math.sqrt(width)
 
 
-def ids_and_prefix(seed, entry):
-    return {**token_ids(seed, entry), "prefix": torch.tensor([4, 2])}
-
-
-@system("GLM130B", "equations:GLM-130B, arXiv 2210.02414", inputs=ids_and_prefix, width=18, heads=3, layers=3, hidden=21,
-        vocabulary=11, gradient_share=0.25)
+@system("GLM130B", "equations:GLM-130B, arXiv 2210.02414", call={"prefix": (4, 2)}, width=18, heads=3, layers=3,
+        hidden=21, vocabulary=11, gradient_share=0.25)
 def glm_130b(w, ids, prefix, width, heads, layers, hidden, vocabulary, gradient_share):
     s = Sizes(eps=1e-5)
     alpha = math.sqrt(2 * layers)
-    seen = causal(ids) | (torch.arange(ids.shape[1]) < prefix[:, None])[:, None, None]
+    seen = causal(ids) | (torch.arange(ids.shape[1]) < torch.tensor(prefix)[:, None])[:, None, None]
     embedding = w("embedding.weight", vocabulary, width)
     e = gradient_share * embedding[ids] + (1 - gradient_share) * embedding[ids].detach()
     x = layer_norm(s, w, "open", e)

@@ -50,8 +50,8 @@ TEST(UnitMatrices, AnySize) {
         check<float>(columns, rows, kind);
       }
 }
-TEST(UnitMatrices, LeaveVectors) {
-  for (const Kind kind : {Kind::norm, Kind::bias, Kind::scale}) {
+TEST(UnitMatrices, LeaveVectorsAndPositions) {
+  for (const Kind kind : {Kind::norm, Kind::bias, Kind::scale, Kind::position}) {
     std::vector<float> values{3, 4};
     norma::ParameterInfo info{};
     info.kind = kind;

@@ -40,10 +40,18 @@ class Options {
     return static_cast<Index>(number(name, otherwise));
   }
   bool flag(const std::string& name, bool otherwise) const { return number(name, otherwise) != 0; }
-  std::vector<std::string> words(const std::string& name) const {
+  std::vector<Index> sizes(const std::string& name) const {
+    std::vector<Index> values;
+    for (const std::string& word : words(name)) values.push_back(std::stol(word));
+    return values;
+  }
+  std::string text(const std::string& name) const {
     const auto at = metadata_.find(name);
-    std::istringstream text(at == metadata_.end() ? "" : at->second);
-    return {std::istream_iterator<std::string>(text), {}};
+    return at == metadata_.end() ? "" : at->second;
+  }
+  std::vector<std::string> words(const std::string& name) const {
+    std::istringstream stream(text(name));
+    return {std::istream_iterator<std::string>(stream), {}};
   }
 
  private:
@@ -51,14 +59,25 @@ class Options {
 };
 
 inline norma::Dimensions dimensions(const Options& options) {
-  return {
-      .width = options.size("width"),
-      .heads = options.size("heads"),
-      .hidden = options.size("hidden"),
-      .kv_heads = options.size("kv_heads", 0),
-      .attention_bias = options.flag("attention_bias", true),
-      .feed_forward_bias = options.flag("feed_forward_bias", true),
-      .rotary = {.width = options.size("rotary_width", 0), .interleaved = options.flag("rotary_interleaved", false)}};
+  return {.width = options.size("width"),
+          .heads = options.size("heads"),
+          .hidden = options.size("hidden"),
+          .kv_heads = options.size("kv_heads", 0),
+          .attention_bias = options.flag("attention_bias", true),
+          .feed_forward_bias = options.flag("feed_forward_bias", true),
+          .score_scale = options.number("score_scale", 0),
+          .rotary = {.width = options.size("rotary_width", 0),
+                     .base = options.number("rotary_base", 10000),
+                     .interleaved = options.flag("rotary_interleaved", false),
+                     .local_base = options.number("rotary_local_base", 0),
+                     .factor = options.number("rotary_factor", 1),
+                     .original_context = options.size("rotary_original_context", 0)},
+          .window = {.size = options.size("window", 0),
+                     .global_every = static_cast<int>(options.size("window_global_every", 0))},
+          .score_cap = options.number("score_cap", 0),
+          .alibi = options.flag("alibi", false),
+          .relative_bias = {.buckets = options.size("relative_buckets", 0),
+                            .max_distance = options.size("relative_max_distance", 128)}};
 }
 
 /// A norm with the options that it has and the file tells.
@@ -99,19 +118,34 @@ struct AnyNetwork {
   virtual Tensors run(const Parameters& weights, const Tensors& in, Parameters& gradients) const = 0;
 };
 
+/// What a file says of the call.
+struct CallOptions {
+  bool causal;
+  std::vector<Index> lengths, prefix;
+
+  explicit CallOptions(const Options& options)
+      : causal(options.flag("causal", false)),
+        lengths(options.sizes("lengths")),
+        prefix(options.sizes("prefix")),
+        memory_lengths(options.sizes("memory_lengths")) {}
+  norma::Call call() const {
+    return {.causal = causal, .prefix = prefix, .lengths = lengths, .memory_lengths = memory_lengths};
+  }
+};
+
 /// `reads`: an Encoder of blocks that read a memory.
 template <class Net, bool kReads>
 struct Stack : AnyNetwork {
   Net net;
-  bool causal;
-  Stack(Net n, bool c) : net(std::move(n)), causal(c) {}
+  CallOptions options;
+  Stack(Net n, const Options& o) : net(std::move(n)), options(o) {}
 
   Parameters zeros() const override { return net.gradients(); }
   Tensors run(const Parameters& weights, const Tensors& in, Parameters& gradients) const override {
     const Tensor &x = in.at("x"), &dy = in.at("dy");
     Tensors out{{"y", Tensor::like(x)}, {"dx", Tensor::like(x)}};
     norma::Shape shape = x.rows();
-    norma::Call call{.causal = causal};
+    norma::Call call = options.call();
     if constexpr (kReads) {
       const Tensor& memory = in.at("memory");
       shape.memory_tokens = memory.rows().tokens;
@@ -167,7 +201,7 @@ struct Network {
       using Net = norma::Encoder<B>;
       const auto layers = static_cast<int>(options.size("layers"));
       return std::make_unique<Stack<Net, B::BodyType::kReads>>(
-          Net(dimensions(options), layers, policy(options), norm<Norm>(options)), options.flag("causal", false));
+          Net(dimensions(options), layers, policy(options), norm<Norm>(options)), options);
     });
   }
 };

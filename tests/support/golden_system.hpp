@@ -58,27 +58,13 @@ S system(const Options& options) {
   return s;
 }
 
-/// What a file says of the call.
-struct CallTensors {
-  std::vector<Index> lengths, prefix, positions;
-
-  explicit CallTensors(const Tensors& in)
-      : lengths(read(in, "lengths")), prefix(read(in, "prefix")), positions(read(in, "positions")) {}
-  norma::Call call() const { return {.prefix = prefix, .lengths = lengths, .positions = positions}; }
-
- private:
-  static std::vector<Index> read(const Tensors& in, const char* name) {
-    const auto at = in.find(name);
-    return at == in.end() ? std::vector<Index>{} : at->second.as<Index>();
-  }
-};
-
 /// A Model: of tokens (`ids`, and `types` where it has them), of `images`, or of queries; with `memory` where it reads
 /// one.
 template <class S>
 struct SystemNetwork : AnyNetwork {
   norma::models::Built<S> net;
-  explicit SystemNetwork(const S& system) : net(system) {}
+  CallOptions options;
+  SystemNetwork(const S& system, const Options& o) : net(system), options(o) {}
   using Given = typename norma::models::Built<S>::Given;
 
   Parameters zeros() const override { return net.gradients(); }
@@ -109,8 +95,7 @@ struct SystemNetwork : AnyNetwork {
       out["dimages"] = Tensor::like(images);
       d_inputs.images = out["dimages"].values.data();
     }
-    const CallTensors tensors(in);
-    norma::Call call = tensors.call();
+    norma::Call call = options.call();
     if (in.contains("memory")) {
       const Tensor& memory = in.at("memory");
       shape.memory_tokens = memory.rows().tokens;
@@ -125,23 +110,22 @@ struct SystemNetwork : AnyNetwork {
   }
 };
 
-/// A SequenceToSequence: target `ids` and `source`, whose lengths are `source_lengths`.
+/// A SequenceToSequence, of target `ids` and `source`.
 template <class S>
 struct TwoSidedSystem : AnyNetwork {
   norma::models::Built<S> net;
-  explicit TwoSidedSystem(const S& system) : net(system) {}
+  CallOptions options;
+  TwoSidedSystem(const S& system, const Options& o) : net(system), options(o) {}
 
   Parameters zeros() const override { return net.gradients(); }
   std::span<const norma::Name> names() const override { return S::kNames; }
   Tensors run(const Parameters& weights, const Tensors& in, Parameters& gradients) const override {
     const Tensor& dy = in.at("dy");
     const auto ids = in.at("ids").as<std::int32_t>(), source = in.at("source").as<std::int32_t>();
-    const auto lengths = in.at("source_lengths").as<Index>();
     const norma::Shape from{in.at("source").shape[0], in.at("source").shape[1]}, to = dy.rows();
     auto workspace = net.workspace({to.batch, to.tokens, from.tokens});
     Tensors out{{"y", Tensor::like(dy)}};
-    const auto y =
-        net.forward(weights, {source.data(), from}, {ids.data(), to}, workspace, {.memory_lengths = lengths});
+    const auto y = net.forward(weights, {source.data(), from}, {ids.data(), to}, workspace, options.call());
     std::copy_n(y.data, y.size(), out["y"].values.begin());
     net.backward(weights, dy.view(), gradients, workspace);
     return out;
@@ -154,9 +138,9 @@ struct System {
   explicit System(const std::string& name, std::function<S(const Options&)> make = system<S>) {
     add(name, [make](const Options& options) -> std::unique_ptr<AnyNetwork> {
       if constexpr (requires { typename norma::models::Built<S>::Given; })
-        return std::make_unique<SystemNetwork<S>>(make(options));
+        return std::make_unique<SystemNetwork<S>>(make(options), options);
       else
-        return std::make_unique<TwoSidedSystem<S>>(make(options));
+        return std::make_unique<TwoSidedSystem<S>>(make(options), options);
     });
   }
 };

@@ -26,6 +26,20 @@ TEST(Conformance, WithRotaryPositions) {
       .dims = {.width = 9, .heads = 3, .hidden = 7, .rotary = {.width = 2}}, .shape = {2, 3}, .layers = 2};
   EXPECT_EQ(joined(norma::testing::check_policy(PreLN{}, rotary)), "");
 }
+TEST(Conformance, WithOptionsOfAttention) {
+  const norma::testing::ConformanceOptions options{.dims = {.width = 9,
+                                                            .heads = 3,
+                                                            .hidden = 7,
+                                                            .rotary = {.width = 2, .local_base = 30},
+                                                            .window = {.size = 2, .global_every = 2},
+                                                            .score_cap = 1,
+                                                            .alibi = true,
+                                                            .relative_bias = {.buckets = 4, .max_distance = 3},
+                                                            .scores_over_layer = true},
+                                                   .shape = {2, 3},
+                                                   .layers = 2};
+  EXPECT_EQ(joined(norma::testing::check_policy(PreLN{}, options)), "");
+}
 /// A join that forgets half of the skip's gradient.
 struct HalfTheSkip : Add {
   template <class T>

@@ -54,6 +54,14 @@ TEST(Executor, Encoder) {
   const std::vector<Index> lengths{13, 5, 0};
   equals_serial(norma::Encoder<Block<norma::PreLN>>(kDims, 2), {3, 13}, 24, {.lengths = lengths}, 20);
 }
+TEST(Executor, AttentionWithATableOfTheStack) {
+  const std::vector<Index> prefix{2, 0, 7};
+  norma::Dimensions dims = kDims;
+  dims.window.size = 5;
+  dims.score_cap = 2;
+  dims.relative_bias = {.buckets = 8, .max_distance = 9};
+  equals_serial(norma::Encoder<Block<norma::PreLN>>(dims, 2), {3, 13}, 24, {.causal = true, .prefix = prefix}, 20);
+}
 TEST(Executor, Decoder) {
   equals_serial(
       norma::Decoder<Block<norma::DeepNorm, float, norma::RMSNorm, norma::Attention, norma::SwiGLU>>(kDims, 2), {2, 17},

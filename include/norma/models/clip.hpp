@@ -9,11 +9,67 @@
 
 namespace norma::inline v0_1::inline NORMA_TARGET::models {
 
+namespace detail {
+inline constexpr std::array kCLIPTextNames{
+    Name{"embedding.weight", "text_model.embeddings.token_embedding.weight"},
+    Name{"positions.weight", "text_model.embeddings.position_embedding.weight"},
+    Name{"layers.*.attention.pre.gamma", "text_model.encoder.layers.*.layer_norm1.weight"},
+    Name{"layers.*.attention.pre.beta", "text_model.encoder.layers.*.layer_norm1.bias"},
+    Name{"layers.*.attention.query.weight", "text_model.encoder.layers.*.self_attn.q_proj.weight"},
+    Name{"layers.*.attention.query.bias", "text_model.encoder.layers.*.self_attn.q_proj.bias"},
+    Name{"layers.*.attention.key.weight", "text_model.encoder.layers.*.self_attn.k_proj.weight"},
+    Name{"layers.*.attention.key.bias", "text_model.encoder.layers.*.self_attn.k_proj.bias"},
+    Name{"layers.*.attention.value.weight", "text_model.encoder.layers.*.self_attn.v_proj.weight"},
+    Name{"layers.*.attention.value.bias", "text_model.encoder.layers.*.self_attn.v_proj.bias"},
+    Name{"layers.*.attention.output.weight", "text_model.encoder.layers.*.self_attn.out_proj.weight"},
+    Name{"layers.*.attention.output.bias", "text_model.encoder.layers.*.self_attn.out_proj.bias"},
+    Name{"layers.*.feed_forward.pre.gamma", "text_model.encoder.layers.*.layer_norm2.weight"},
+    Name{"layers.*.feed_forward.pre.beta", "text_model.encoder.layers.*.layer_norm2.bias"},
+    Name{"layers.*.feed_forward.up.weight", "text_model.encoder.layers.*.mlp.fc1.weight"},
+    Name{"layers.*.feed_forward.up.bias", "text_model.encoder.layers.*.mlp.fc1.bias"},
+    Name{"layers.*.feed_forward.down.weight", "text_model.encoder.layers.*.mlp.fc2.weight"},
+    Name{"layers.*.feed_forward.down.bias", "text_model.encoder.layers.*.mlp.fc2.bias"},
+    Name{"close.gamma", "text_model.final_layer_norm.weight"},
+    Name{"close.beta", "text_model.final_layer_norm.bias"},
+    Name{"head.weight", "text_projection.weight"},
+    Name{"", "text_model.embeddings.position_ids"},
+};
+inline constexpr std::array kCLIPVisionNames{
+    Name{"class_token", "vision_model.embeddings.class_embedding"},
+    Name{"positions.weight", "vision_model.embeddings.position_embedding.weight"},
+    Name{"patches.weight", "vision_model.embeddings.patch_embedding.weight", Stored::patches},
+    Name{"open.gamma", "vision_model.pre_layrnorm.weight"},  // spelt like this
+    Name{"open.beta", "vision_model.pre_layrnorm.bias"},
+    Name{"layers.*.attention.pre.gamma", "vision_model.encoder.layers.*.layer_norm1.weight"},
+    Name{"layers.*.attention.pre.beta", "vision_model.encoder.layers.*.layer_norm1.bias"},
+    Name{"layers.*.attention.query.weight", "vision_model.encoder.layers.*.self_attn.q_proj.weight"},
+    Name{"layers.*.attention.query.bias", "vision_model.encoder.layers.*.self_attn.q_proj.bias"},
+    Name{"layers.*.attention.key.weight", "vision_model.encoder.layers.*.self_attn.k_proj.weight"},
+    Name{"layers.*.attention.key.bias", "vision_model.encoder.layers.*.self_attn.k_proj.bias"},
+    Name{"layers.*.attention.value.weight", "vision_model.encoder.layers.*.self_attn.v_proj.weight"},
+    Name{"layers.*.attention.value.bias", "vision_model.encoder.layers.*.self_attn.v_proj.bias"},
+    Name{"layers.*.attention.output.weight", "vision_model.encoder.layers.*.self_attn.out_proj.weight"},
+    Name{"layers.*.attention.output.bias", "vision_model.encoder.layers.*.self_attn.out_proj.bias"},
+    Name{"layers.*.feed_forward.pre.gamma", "vision_model.encoder.layers.*.layer_norm2.weight"},
+    Name{"layers.*.feed_forward.pre.beta", "vision_model.encoder.layers.*.layer_norm2.bias"},
+    Name{"layers.*.feed_forward.up.weight", "vision_model.encoder.layers.*.mlp.fc1.weight"},
+    Name{"layers.*.feed_forward.up.bias", "vision_model.encoder.layers.*.mlp.fc1.bias"},
+    Name{"layers.*.feed_forward.down.weight", "vision_model.encoder.layers.*.mlp.fc2.weight"},
+    Name{"layers.*.feed_forward.down.bias", "vision_model.encoder.layers.*.mlp.fc2.bias"},
+    Name{"close.gamma", "vision_model.post_layernorm.weight"},
+    Name{"close.beta", "vision_model.post_layernorm.bias"},
+    Name{"head.weight", "visual_projection.weight"},
+    Name{"", "vision_model.embeddings.position_ids"},
+};
+inline constexpr std::array kCLIPScale{Name{"", "logit_scale"}};  // of the loss
+}  // namespace detail
+
 /// The text encoder of CLIP (Radford et al., arXiv 2103.00020, section 2.4 and table 20): a causal Pre-LN stack with a
 /// closing norm, learned positions, QuickGELU; of the end-of-text token, the last of the call's lengths, a projection
 /// without a bias into the space that both encoders share. Initial weights as in the authors' code: embeddings N(0,
 /// 0.02), positions N(0, 0.01), attention and projection of std width^-1/2, those that write to the stream divided by
-/// sqrt(2 layers), the feed-forward's first (2 width)^-1/2. Names as in transformers' CLIPModel.
+/// sqrt(2 layers), the feed-forward's first (2 width)^-1/2. Names as in
+/// transformers' CLIPModel, whose other encoder is passed over.
 struct CLIPText {
   Index width = 512, heads = 8;
   int layers = 12;
@@ -40,30 +96,8 @@ struct CLIPText {
                              ForKinds{Kind::up, Normal{1 / std::sqrt(2 * w)}, Normal{1 / std::sqrt(w), true}}}};
   }
 
-  static constexpr Name kNames[] = {
-      {"embedding.weight", "text_model.embeddings.token_embedding.weight"},
-      {"positions.weight", "text_model.embeddings.position_embedding.weight"},
-      {"layers.*.attention.pre.gamma", "text_model.encoder.layers.*.layer_norm1.weight"},
-      {"layers.*.attention.pre.beta", "text_model.encoder.layers.*.layer_norm1.bias"},
-      {"layers.*.attention.query.weight", "text_model.encoder.layers.*.self_attn.q_proj.weight"},
-      {"layers.*.attention.query.bias", "text_model.encoder.layers.*.self_attn.q_proj.bias"},
-      {"layers.*.attention.key.weight", "text_model.encoder.layers.*.self_attn.k_proj.weight"},
-      {"layers.*.attention.key.bias", "text_model.encoder.layers.*.self_attn.k_proj.bias"},
-      {"layers.*.attention.value.weight", "text_model.encoder.layers.*.self_attn.v_proj.weight"},
-      {"layers.*.attention.value.bias", "text_model.encoder.layers.*.self_attn.v_proj.bias"},
-      {"layers.*.attention.output.weight", "text_model.encoder.layers.*.self_attn.out_proj.weight"},
-      {"layers.*.attention.output.bias", "text_model.encoder.layers.*.self_attn.out_proj.bias"},
-      {"layers.*.feed_forward.pre.gamma", "text_model.encoder.layers.*.layer_norm2.weight"},
-      {"layers.*.feed_forward.pre.beta", "text_model.encoder.layers.*.layer_norm2.bias"},
-      {"layers.*.feed_forward.up.weight", "text_model.encoder.layers.*.mlp.fc1.weight"},
-      {"layers.*.feed_forward.up.bias", "text_model.encoder.layers.*.mlp.fc1.bias"},
-      {"layers.*.feed_forward.down.weight", "text_model.encoder.layers.*.mlp.fc2.weight"},
-      {"layers.*.feed_forward.down.bias", "text_model.encoder.layers.*.mlp.fc2.bias"},
-      {"close.gamma", "text_model.final_layer_norm.weight"},
-      {"close.beta", "text_model.final_layer_norm.bias"},
-      {"head.weight", "text_projection.weight"},
-      {"", "text_model.embeddings.position_ids"},
-  };
+  static constexpr auto kNames =
+      joined(joined(detail::kCLIPTextNames, passed_over(detail::kCLIPVisionNames)), detail::kCLIPScale);
 };
 
 /// The image encoder of CLIP: a ViT with a norm on what enters the stack, too, patches without a bias, QuickGELU and
@@ -106,33 +140,8 @@ struct CLIPVision {
     return ForKinds{Kind::up, Normal{1 / std::sqrt(2 * w)}, Normal{1 / std::sqrt(w), true}};
   }
 
-  static constexpr Name kNames[] = {
-      {"class_token", "vision_model.embeddings.class_embedding"},
-      {"positions.weight", "vision_model.embeddings.position_embedding.weight"},
-      {"patches.weight", "vision_model.embeddings.patch_embedding.weight", Stored::patches},
-      {"open.gamma", "vision_model.pre_layrnorm.weight"},  // spelt like this
-      {"open.beta", "vision_model.pre_layrnorm.bias"},
-      {"layers.*.attention.pre.gamma", "vision_model.encoder.layers.*.layer_norm1.weight"},
-      {"layers.*.attention.pre.beta", "vision_model.encoder.layers.*.layer_norm1.bias"},
-      {"layers.*.attention.query.weight", "vision_model.encoder.layers.*.self_attn.q_proj.weight"},
-      {"layers.*.attention.query.bias", "vision_model.encoder.layers.*.self_attn.q_proj.bias"},
-      {"layers.*.attention.key.weight", "vision_model.encoder.layers.*.self_attn.k_proj.weight"},
-      {"layers.*.attention.key.bias", "vision_model.encoder.layers.*.self_attn.k_proj.bias"},
-      {"layers.*.attention.value.weight", "vision_model.encoder.layers.*.self_attn.v_proj.weight"},
-      {"layers.*.attention.value.bias", "vision_model.encoder.layers.*.self_attn.v_proj.bias"},
-      {"layers.*.attention.output.weight", "vision_model.encoder.layers.*.self_attn.out_proj.weight"},
-      {"layers.*.attention.output.bias", "vision_model.encoder.layers.*.self_attn.out_proj.bias"},
-      {"layers.*.feed_forward.pre.gamma", "vision_model.encoder.layers.*.layer_norm2.weight"},
-      {"layers.*.feed_forward.pre.beta", "vision_model.encoder.layers.*.layer_norm2.bias"},
-      {"layers.*.feed_forward.up.weight", "vision_model.encoder.layers.*.mlp.fc1.weight"},
-      {"layers.*.feed_forward.up.bias", "vision_model.encoder.layers.*.mlp.fc1.bias"},
-      {"layers.*.feed_forward.down.weight", "vision_model.encoder.layers.*.mlp.fc2.weight"},
-      {"layers.*.feed_forward.down.bias", "vision_model.encoder.layers.*.mlp.fc2.bias"},
-      {"close.gamma", "vision_model.post_layernorm.weight"},
-      {"close.beta", "vision_model.post_layernorm.bias"},
-      {"head.weight", "visual_projection.weight"},
-      {"", "vision_model.embeddings.position_ids"},
-  };
+  static constexpr auto kNames =
+      joined(joined(detail::kCLIPVisionNames, passed_over(detail::kCLIPTextNames)), detail::kCLIPScale);
 };
 
 template <>

@@ -31,6 +31,6 @@ struct CogView {
 };
 
 template <>
-inline constexpr auto kSizes<CogView> = std::array{Size<CogView>{"4B", CogView::b4(), 3'928'849'920}};
+inline constexpr auto kSizes<CogView> = std::array{Size<CogView>{"b4", CogView::b4(), 3'928'849'920}};
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET::models

@@ -68,9 +68,9 @@ struct Gemma2 {
 
 template <>
 inline constexpr auto kSizes<Gemma2> = std::array{
-    Size<Gemma2>{"2B", Gemma2::b2(), 2'614'341'888},
-    Size<Gemma2>{"9B", Gemma2::b9(), 9'241'705'984},
-    Size<Gemma2>{"27B", Gemma2::b27(), 27'227'128'320},
+    Size<Gemma2>{"b2", Gemma2::b2(), 2'614'341'888},
+    Size<Gemma2>{"b9", Gemma2::b9(), 9'241'705'984},
+    Size<Gemma2>{"b27", Gemma2::b27(), 27'227'128'320},
 };
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET::models

@@ -89,9 +89,9 @@ struct Gemma3 {
 
 template <>
 inline constexpr auto kSizes<Gemma3> = std::array{
-    Size<Gemma3>{"270M", Gemma3::m270(), 268'098'176},  Size<Gemma3>{"1B", Gemma3::b1(), 999'885'952},
-    Size<Gemma3>{"4B", Gemma3::b4(), 3'880'263'168},    Size<Gemma3>{"12B", Gemma3::b12(), 11'766'034'176},
-    Size<Gemma3>{"27B", Gemma3::b27(), 27'009'346'304},
+    Size<Gemma3>{"m270", Gemma3::m270(), 268'098'176},  Size<Gemma3>{"b1", Gemma3::b1(), 999'885'952},
+    Size<Gemma3>{"b4", Gemma3::b4(), 3'880'263'168},    Size<Gemma3>{"b12", Gemma3::b12(), 11'766'034'176},
+    Size<Gemma3>{"b27", Gemma3::b27(), 27'009'346'304},
 };
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET::models

@@ -22,6 +22,8 @@ struct GLM130B {
   double gradient_share = 0.1;  ///< of the embedding's; the authors raised it to 1 late in training
   double eps = 1e-5;
 
+  static constexpr GLM130B b130() { return {}; }
+
   constexpr Dimensions dimensions() const {
     return {.width = width, .heads = heads, .hidden = hidden, .rotary = {.width = Rotary::kWholeHead}};
   }
@@ -37,6 +39,6 @@ struct GLM130B {
 };
 
 template <>
-inline constexpr auto kSizes<GLM130B> = std::array{Size<GLM130B>{"130B", GLM130B{}, 128'697'794'560}};
+inline constexpr auto kSizes<GLM130B> = std::array{Size<GLM130B>{"b130", GLM130B::b130(), 128'697'794'560}};
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET::models

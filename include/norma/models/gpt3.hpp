@@ -41,8 +41,8 @@ template <>
 inline constexpr auto kSizes<GPT3> = std::array{
     Size<GPT3>{"small", GPT3::small(), 125'226'240}, Size<GPT3>{"medium", GPT3::medium(), 355'871'744},
     Size<GPT3>{"large", GPT3::large(), 760'300'032}, Size<GPT3>{"xl", GPT3::xl(), 1'315'723'264},
-    Size<GPT3>{"2.7B", GPT3::b2_7(), 2'651'553'280}, Size<GPT3>{"6.7B", GPT3::b6_7(), 6'658'404'352},
-    Size<GPT3>{"13B", GPT3::b13(), 12'853'386'240},  Size<GPT3>{"175B", GPT3::b175(), 174'604'259'328},
+    Size<GPT3>{"b2_7", GPT3::b2_7(), 2'651'553'280}, Size<GPT3>{"b6_7", GPT3::b6_7(), 6'658'404'352},
+    Size<GPT3>{"b13", GPT3::b13(), 12'853'386'240},  Size<GPT3>{"b175", GPT3::b175(), 174'604'259'328},
 };
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET::models

@@ -55,6 +55,6 @@ struct GPTJ {
 };
 
 template <>
-inline constexpr auto kSizes<GPTJ> = std::array{Size<GPTJ>{"6B", GPTJ::b6(), 6'050'882'784}};
+inline constexpr auto kSizes<GPTJ> = std::array{Size<GPTJ>{"b6", GPTJ::b6(), 6'050'882'784}};
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET::models

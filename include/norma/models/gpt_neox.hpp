@@ -85,13 +85,13 @@ struct Pythia {
 };
 
 template <>
-inline constexpr auto kSizes<GPTNeoX> = std::array{Size<GPTNeoX>{"20B", GPTNeoX::b20(), 20'554'567'680}};
+inline constexpr auto kSizes<GPTNeoX> = std::array{Size<GPTNeoX>{"b20", GPTNeoX::b20(), 20'554'567'680}};
 template <>
 inline constexpr auto kSizes<Pythia> = std::array{
-    Size<Pythia>{"70M", Pythia::m70(), 70'426'624},      Size<Pythia>{"160M", Pythia::m160(), 162'322'944},
-    Size<Pythia>{"410M", Pythia::m410(), 405'334'016},   Size<Pythia>{"1B", Pythia::b1(), 1'011'781'632},
-    Size<Pythia>{"1.4B", Pythia::b1_4(), 1'414'647'808}, Size<Pythia>{"2.8B", Pythia::b2_8(), 2'775'208'960},
-    Size<Pythia>{"6.9B", Pythia::b6_9(), 6'857'302'016}, Size<Pythia>{"12B", Pythia::b12(), 11'846'072'320},
+    Size<Pythia>{"m70", Pythia::m70(), 70'426'624},      Size<Pythia>{"m160", Pythia::m160(), 162'322'944},
+    Size<Pythia>{"m410", Pythia::m410(), 405'334'016},   Size<Pythia>{"b1", Pythia::b1(), 1'011'781'632},
+    Size<Pythia>{"b1_4", Pythia::b1_4(), 1'414'647'808}, Size<Pythia>{"b2_8", Pythia::b2_8(), 2'775'208'960},
+    Size<Pythia>{"b6_9", Pythia::b6_9(), 6'857'302'016}, Size<Pythia>{"b12", Pythia::b12(), 11'846'072'320},
 };
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET::models

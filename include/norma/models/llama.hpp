@@ -95,20 +95,20 @@ struct LLaMA {
 
 template <>
 inline constexpr auto kSizes<LLaMA> = std::array{
-    Size<LLaMA>{"7B", LLaMA::b7(), 6'738'415'616},
-    Size<LLaMA>{"13B", LLaMA::b13(), 13'015'864'320},
-    Size<LLaMA>{"33B", LLaMA::b33(), 32'528'943'616},
-    Size<LLaMA>{"65B", LLaMA::b65(), 65'285'660'672},
-    Size<LLaMA>{"2 7B", LLaMA::v2_7b(), 6'738'415'616},
-    Size<LLaMA>{"2 13B", LLaMA::v2_13b(), 13'015'864'320},
-    Size<LLaMA>{"2 70B", LLaMA::v2_70b(), 68'976'648'192},
-    Size<LLaMA>{"3 8B", LLaMA::v3_8b(), 8'030'261'248},
-    Size<LLaMA>{"3 70B", LLaMA::v3_70b(), 70'553'706'496},
-    Size<LLaMA>{"3.1 8B", LLaMA::v3_1_8b(), 8'030'261'248},
-    Size<LLaMA>{"3.1 70B", LLaMA::v3_1_70b(), 70'553'706'496},
-    Size<LLaMA>{"3.1 405B", LLaMA::v3_1_405b(), 405'853'388'800},
-    Size<LLaMA>{"3.2 1B", LLaMA::v3_2_1b(), 1'235'814'400},
-    Size<LLaMA>{"3.2 3B", LLaMA::v3_2_3b(), 3'212'749'824},
+    Size<LLaMA>{"b7", LLaMA::b7(), 6'738'415'616},
+    Size<LLaMA>{"b13", LLaMA::b13(), 13'015'864'320},
+    Size<LLaMA>{"b33", LLaMA::b33(), 32'528'943'616},
+    Size<LLaMA>{"b65", LLaMA::b65(), 65'285'660'672},
+    Size<LLaMA>{"v2_7b", LLaMA::v2_7b(), 6'738'415'616},
+    Size<LLaMA>{"v2_13b", LLaMA::v2_13b(), 13'015'864'320},
+    Size<LLaMA>{"v2_70b", LLaMA::v2_70b(), 68'976'648'192},
+    Size<LLaMA>{"v3_8b", LLaMA::v3_8b(), 8'030'261'248},
+    Size<LLaMA>{"v3_70b", LLaMA::v3_70b(), 70'553'706'496},
+    Size<LLaMA>{"v3_1_8b", LLaMA::v3_1_8b(), 8'030'261'248},
+    Size<LLaMA>{"v3_1_70b", LLaMA::v3_1_70b(), 70'553'706'496},
+    Size<LLaMA>{"v3_1_405b", LLaMA::v3_1_405b(), 405'853'388'800},
+    Size<LLaMA>{"v3_2_1b", LLaMA::v3_2_1b(), 1'235'814'400},
+    Size<LLaMA>{"v3_2_3b", LLaMA::v3_2_3b(), 3'212'749'824},
 };
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET::models

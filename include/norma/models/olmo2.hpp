@@ -60,10 +60,10 @@ struct OLMo2 {
 
 template <>
 inline constexpr auto kSizes<OLMo2> = std::array{
-    Size<OLMo2>{"1B", OLMo2::b1(), 1'484'916'736},
-    Size<OLMo2>{"7B", OLMo2::b7(), 7'298'617'344},
-    Size<OLMo2>{"13B", OLMo2::b13(), 13'716'198'400},
-    Size<OLMo2>{"32B", OLMo2::b32(), 32'234'279'936},
+    Size<OLMo2>{"b1", OLMo2::b1(), 1'484'916'736},
+    Size<OLMo2>{"b7", OLMo2::b7(), 7'298'617'344},
+    Size<OLMo2>{"b13", OLMo2::b13(), 13'716'198'400},
+    Size<OLMo2>{"b32", OLMo2::b32(), 32'234'279'936},
 };
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET::models

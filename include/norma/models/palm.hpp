@@ -39,9 +39,9 @@ struct PaLM {
 
 template <>
 inline constexpr auto kSizes<PaLM> = std::array{
-    Size<PaLM>{"8B", PaLM::b8(), 8'632'012'800},
-    Size<PaLM>{"62B", PaLM::b62(), 62'495'662'080},
-    Size<PaLM>{"540B", PaLM::b540(), 540'356'474'880},
+    Size<PaLM>{"b8", PaLM::b8(), 8'632'012'800},
+    Size<PaLM>{"b62", PaLM::b62(), 62'495'662'080},
+    Size<PaLM>{"b540", PaLM::b540(), 540'356'474'880},
 };
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET::models

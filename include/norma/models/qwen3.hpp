@@ -65,9 +65,9 @@ struct Qwen3 {
 
 template <>
 inline constexpr auto kSizes<Qwen3> = std::array{
-    Size<Qwen3>{"0.6B", Qwen3::b0_6(), 596'049'920},  Size<Qwen3>{"1.7B", Qwen3::b1_7(), 1'720'574'976},
-    Size<Qwen3>{"4B", Qwen3::b4(), 4'022'468'096},    Size<Qwen3>{"8B", Qwen3::b8(), 8'190'735'360},
-    Size<Qwen3>{"14B", Qwen3::b14(), 14'768'307'200}, Size<Qwen3>{"32B", Qwen3::b32(), 32'762'123'264},
+    Size<Qwen3>{"b0_6", Qwen3::b0_6(), 596'049'920},  Size<Qwen3>{"b1_7", Qwen3::b1_7(), 1'720'574'976},
+    Size<Qwen3>{"b4", Qwen3::b4(), 4'022'468'096},    Size<Qwen3>{"b8", Qwen3::b8(), 8'190'735'360},
+    Size<Qwen3>{"b14", Qwen3::b14(), 14'768'307'200}, Size<Qwen3>{"b32", Qwen3::b32(), 32'762'123'264},
 };
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET::models

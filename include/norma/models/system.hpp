@@ -59,10 +59,17 @@ constexpr std::array<Name, N + M> joined(const std::array<Name, N>& first, const
   return all;
 }
 
-/// A published size: its name, and how many parameters norma's network has.
+/// The same tensors as nothing to load: those of another network in the same file.
+template <std::size_t N>
+constexpr std::array<Name, N> passed_over(std::array<Name, N> names) {
+  for (Name& name : names) name = {"", name.stored};
+  return names;
+}
+
+/// A published size, and how many parameters norma's network has.
 template <class System>
 struct Size {
-  const char* name;
+  const char* name;  ///< of the function of System that gives it
   System system;
   Index parameters;
 };

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// Published sizes: parameters are counted without weights, and docs/models.md says the same. That page's tables are
+//
+//   | `GPT2::small()` | 124,439,808 | 124 M |         the sum here, and what was published: rounded or cut
+//   | `GPT3::medium()` | 355,871,744 | not 350 M |    where the two differ
+#include <norma/models/all.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+
+namespace {
+
+using norma::Index;
+using namespace norma::models;
+
+struct Row {
+  std::string parameters, published;
+};
+const std::string& page() {
+  static const std::string text = [] {
+    std::ifstream file(NORMA_SOURCE_DIR "/docs/models.md");
+    return std::string{std::istreambuf_iterator<char>(file), {}};
+  }();
+  return text;
+}
+/// The page's rows of sizes, by the call that builds each.
+const std::map<std::string, Row>& rows() {
+  static const std::map<std::string, Row> all = [] {
+    std::map<std::string, Row> found;
+    std::istringstream lines(page());
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with("| `") || line.find("()` | ") == line.npos) continue;
+      std::istringstream cells(line.substr(2));
+      std::string call, parameters, published;
+      std::getline(cells, call, '|');
+      std::getline(cells, parameters, '|');
+      std::getline(cells, published, '|');
+      found[call.substr(1, call.rfind('`') - 1)] = {parameters.substr(1, parameters.size() - 2),
+                                                    published.substr(1, published.size() - 2)};
+    }
+    return found;
+  }();
+  return all;
+}
+
+std::string with_commas(Index value) {
+  std::string text = std::to_string(value);
+  for (auto at = static_cast<Index>(text.size()) - 3; at > 0; at -= 3) text.insert(static_cast<std::size_t>(at), ",");
+  return text;
+}
+/// Whether a figure such as "6.74 B" is this number rounded or cut; one without a unit is exact.
+bool is(const std::string& figure, Index value) {
+  const std::size_t end = figure.find(' ');
+  if (end == figure.npos) return figure == with_commas(value);
+  const std::size_t point = figure.find('.');
+  const double decimals = point == figure.npos ? 0 : static_cast<double>(end - point - 1);
+  const double unit = (figure.substr(end + 1) == "M" ? 1e6 : 1e9) / std::pow(10, decimals);
+  const double wanted = std::stod(figure) * std::pow(10, decimals), got = static_cast<double>(value) / unit;
+  return std::fabs(std::round(got) - wanted) < 0.5 || std::fabs(std::floor(got) - wanted) < 0.5;
+}
+
+std::set<std::string> checked;
+
+template <class S>
+void expect_sizes(const std::string& name) {
+  EXPECT_NE(page().find("\n| `" + name + "` | "), std::string::npos) << name << " is not among the page's systems";
+  for (const Size<S>& size : kSizes<S>) {
+    const std::string call = name + "::" + size.name + "()";
+    const auto model = build(size.system);
+    EXPECT_EQ(model.layout().count(), size.parameters) << call;
+    if constexpr (requires { S::kNames; })
+      EXPECT_EQ(norma::check_names(model.layout(), model.names()).size(), 0) << call;
+    checked.insert(call);
+    ASSERT_TRUE(rows().contains(call)) << "the page has no row of " << call;
+    const Row& row = rows().at(call);
+    EXPECT_EQ(row.parameters, with_commas(size.parameters)) << call;
+    if (row.published.starts_with("not "))
+      EXPECT_FALSE(is(row.published.substr(4), size.parameters)) << call << " is " << row.published.substr(4);
+    else
+      EXPECT_TRUE(is(row.published, size.parameters)) << call << " is not " << row.published;
+  }
+}
+
+TEST(Sizes, AreAsPublished) {
+  expect_sizes<GPT2>("GPT2");
+  expect_sizes<GPT3>("GPT3");
+  expect_sizes<GPTJ>("GPTJ");
+  expect_sizes<GPTNeoX>("GPTNeoX");
+  expect_sizes<Pythia>("Pythia");
+  expect_sizes<PaLM>("PaLM");
+  expect_sizes<LLaMA>("LLaMA");
+  expect_sizes<GLM130B>("GLM130B");
+  expect_sizes<Gemma2>("Gemma2");
+  expect_sizes<Gemma3>("Gemma3");
+  expect_sizes<OLMo2>("OLMo2");
+  expect_sizes<Qwen3>("Qwen3");
+  expect_sizes<DeepNet>("DeepNet");
+  expect_sizes<CogView>("CogView");
+  expect_sizes<Transformer>("Transformer");
+  expect_sizes<BERT>("BERT");
+  expect_sizes<BERTMaskedLM>("BERTMaskedLM");
+  expect_sizes<ViT>("ViT");
+  expect_sizes<CLIPText>("CLIPText");
+  expect_sizes<CLIPVision>("CLIPVision");
+  expect_sizes<QFormer>("QFormer");
+  expect_sizes<VLMDecoder>("VLMDecoder");
+  for (const auto& [call, row] : rows()) EXPECT_TRUE(checked.contains(call)) << "the page has a row of " << call;
+}
+
+TEST(Sizes, FiguresAreRoundedOrCut) {
+  EXPECT_TRUE(is("6.74 B", 6'738'415'616));
+  EXPECT_TRUE(is("6.73 B", 6'738'415'616));
+  EXPECT_FALSE(is("6.75 B", 6'738'415'616));
+  EXPECT_FALSE(is("6.72 B", 6'738'415'616));
+  EXPECT_TRUE(is("124 M", 124'439'808));
+  EXPECT_TRUE(is("70,426,624", 70'426'624));
+  EXPECT_FALSE(is("70,426,624", 70'426'625));
+}
+
+/// A 1000-layer network's parameters are found by a hash of their names: this takes milliseconds.
+TEST(Sizes, OfAnyDepth) {
+  const auto model = build(DeepNet{.width = 16, .heads = 2, .layers = 1000, .hidden = 32, .vocabulary = 11});
+  EXPECT_EQ(model.layout().count(), 11 * 16 + 1000 * (4 * 16 * 17 + 2 * 16 * 32 + 32 + 16 + 4 * 16));
+  EXPECT_EQ(norma::check_names(model.layout(), model.names()).size(), 0);
+}
+
+}  // namespace
