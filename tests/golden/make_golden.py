@@ -18,6 +18,7 @@ import argparse
 import pathlib
 
 import attention  # noqa: F401  (registers its cases)
+import encoders  # noqa: F401
 import equations  # noqa: F401
 import golden
 import packages  # noqa: F401

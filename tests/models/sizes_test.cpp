@@ -106,6 +106,14 @@ TEST(Sizes, AreAsPublished) {
   expect_sizes<Qwen3>("Qwen3");
   expect_sizes<DeepNet>("DeepNet");
   expect_sizes<CogView>("CogView");
+  expect_sizes<Transformer>("Transformer");
+  expect_sizes<BERT>("BERT");
+  expect_sizes<BERTMaskedLM>("BERTMaskedLM");
+  expect_sizes<ViT>("ViT");
+  expect_sizes<CLIPText>("CLIPText");
+  expect_sizes<CLIPVision>("CLIPVision");
+  expect_sizes<QFormer>("QFormer");
+  expect_sizes<VLMDecoder>("VLMDecoder");
   for (const auto& [call, row] : rows()) EXPECT_TRUE(checked.contains(call)) << "the page has a row of " << call;
 }
 

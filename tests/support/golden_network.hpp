@@ -124,8 +124,13 @@ struct CallOptions {
   std::vector<Index> lengths, prefix;
 
   explicit CallOptions(const Options& options)
-      : causal(options.flag("causal", false)), lengths(options.sizes("lengths")), prefix(options.sizes("prefix")) {}
-  norma::Call call() const { return {.causal = causal, .prefix = prefix, .lengths = lengths}; }
+      : causal(options.flag("causal", false)),
+        lengths(options.sizes("lengths")),
+        prefix(options.sizes("prefix")),
+        memory_lengths(options.sizes("memory_lengths")) {}
+  norma::Call call() const {
+    return {.causal = causal, .prefix = prefix, .lengths = lengths, .memory_lengths = memory_lengths};
+  }
 };
 
 /// `reads`: an Encoder of blocks that read a memory.

@@ -7,6 +7,7 @@
 // package's own names, which the system's table translates.
 #pragma once
 
+#include <norma/block/sequence_to_sequence.hpp>
 #include <norma/models/system.hpp>
 
 #include "golden_network.hpp"
@@ -43,6 +44,16 @@ S system(const Options& options) {
   GOLDEN_MEMBER(score_cap);
   GOLDEN_MEMBER(logit_cap);
   GOLDEN_MEMBER(gradient_share);
+  GOLDEN_MEMBER(eps);
+  GOLDEN_MEMBER(types);
+  GOLDEN_MEMBER(image);
+  GOLDEN_MEMBER(patch);
+  GOLDEN_MEMBER(channels);
+  GOLDEN_MEMBER(classes);
+  GOLDEN_MEMBER(projection);
+  GOLDEN_MEMBER(queries);
+  GOLDEN_MEMBER(memory_width);
+  GOLDEN_MEMBER(memory_every);
 #undef GOLDEN_MEMBER
   return s;
 }
@@ -99,11 +110,38 @@ struct SystemNetwork : AnyNetwork {
   }
 };
 
+/// A SequenceToSequence, of target `ids` and `source`.
+template <class S>
+struct TwoSidedSystem : AnyNetwork {
+  norma::models::Built<S> net;
+  CallOptions options;
+  TwoSidedSystem(const S& system, const Options& o) : net(system), options(o) {}
+
+  Parameters zeros() const override { return net.gradients(); }
+  std::span<const norma::Name> names() const override { return S::kNames; }
+  Tensors run(const Parameters& weights, const Tensors& in, Parameters& gradients) const override {
+    const Tensor& dy = in.at("dy");
+    const auto ids = in.at("ids").as<std::int32_t>(), source = in.at("source").as<std::int32_t>();
+    const norma::Shape from{in.at("source").shape[0], in.at("source").shape[1]}, to = dy.rows();
+    auto workspace = net.workspace({to.batch, to.tokens, from.tokens});
+    Tensors out{{"y", Tensor::like(dy)}};
+    const auto y = net.forward(weights, {source.data(), from}, {ids.data(), to}, workspace, options.call());
+    std::copy_n(y.data, y.size(), out["y"].values.begin());
+    net.backward(weights, dy.view(), gradients, workspace);
+    return out;
+  }
+};
+
 /// Adds a system under the name that files have for it. `make`: for one whose members need more than numbers.
 template <class S>
 struct System {
   explicit System(const std::string& name, std::function<S(const Options&)> make = system<S>) {
-    add(name, [make](const Options& options) { return std::make_unique<SystemNetwork<S>>(make(options), options); });
+    add(name, [make](const Options& options) -> std::unique_ptr<AnyNetwork> {
+      if constexpr (requires { typename norma::models::Built<S>::Given; })
+        return std::make_unique<SystemNetwork<S>>(make(options), options);
+      else
+        return std::make_unique<TwoSidedSystem<S>>(make(options), options);
+    });
   }
 };
 

@@ -2,6 +2,8 @@
 // Every named system.
 #pragma once
 
+#include <norma/models/bert.hpp>
+#include <norma/models/clip.hpp>
 #include <norma/models/cog_view.hpp>
 #include <norma/models/deep_net.hpp>
 #include <norma/models/gemma2.hpp>
@@ -14,4 +16,8 @@
 #include <norma/models/llama.hpp>
 #include <norma/models/olmo2.hpp>
 #include <norma/models/palm.hpp>
+#include <norma/models/q_former.hpp>
 #include <norma/models/qwen3.hpp>
+#include <norma/models/transformer.hpp>
+#include <norma/models/vit.hpp>
+#include <norma/models/vlm_decoder.hpp>

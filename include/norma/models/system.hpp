@@ -19,6 +19,7 @@
 #include <norma/block/model.hpp>
 #include <norma/core/names.hpp>
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <utility>
@@ -48,6 +49,21 @@ class Built : public decltype(std::declval<const System&>().template network<T>(
 template <class T = float, class System>
 Built<System, T> build(const System& system) {
   return Built<System, T>(system);
+}
+
+/// A table that begins as another: what several networks of a system share.
+template <std::size_t N, std::size_t M>
+constexpr std::array<Name, N + M> joined(const std::array<Name, N>& first, const std::array<Name, M>& rest) {
+  std::array<Name, N + M> all;
+  std::copy(rest.begin(), rest.end(), std::copy(first.begin(), first.end(), all.begin()));
+  return all;
+}
+
+/// The same tensors as nothing to load: those of another network in the same file.
+template <std::size_t N>
+constexpr std::array<Name, N> passed_over(std::array<Name, N> names) {
+  for (Name& name : names) name = {"", name.stored};
+  return names;
 }
 
 /// A published size, and how many parameters norma's network has.
