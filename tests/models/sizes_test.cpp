@@ -86,10 +86,8 @@ void expect_sizes(const std::string& name) {
     ASSERT_TRUE(rows().contains(call)) << "the page has no row of " << call;
     const Row& row = rows().at(call);
     EXPECT_EQ(row.parameters, with_commas(size.parameters)) << call;
-    if (row.published.starts_with("not "))
-      EXPECT_FALSE(is(row.published.substr(4), size.parameters)) << call << " is " << row.published.substr(4);
-    else
-      EXPECT_TRUE(is(row.published, size.parameters)) << call << " is not " << row.published;
+    const bool differs = row.published.starts_with("not ");
+    EXPECT_NE(is(row.published.substr(differs ? 4 : 0), size.parameters), differs) << call << ' ' << row.published;
   }
 }
 

@@ -121,7 +121,7 @@ struct AnyNetwork {
 /// What a file says of the call.
 struct CallOptions {
   bool causal;
-  std::vector<Index> lengths, prefix;
+  std::vector<Index> lengths, prefix, memory_lengths;
 
   explicit CallOptions(const Options& options)
       : causal(options.flag("causal", false)),
