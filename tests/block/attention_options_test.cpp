@@ -44,6 +44,25 @@ TEST(StackOptions, OneTableForAllLayers) {
   EXPECT_EQ(pair.layout().find("decoder.relative_bias.weight").at.rows, 6);
 }
 
+// A decoder is causal whatever the call says, but for the prefix.
+TEST(StackOptions, ADecoderSeesThePrefix) {
+  Dimensions dims = kDims;
+  dims.relative_bias = {};  // whose buckets are others where causal
+  const Stack encoder(dims, 2);
+  const Decoder<Block<PreLN, double>> decoder(dims, 2);
+  const auto weights = moved(encoder);
+  const std::vector<Index> all{5, 5}, none{0, 0};
+  Trial<double> whole(encoder, {2, 5}, 9, 9), seen(decoder, {2, 5}, 9, 9), hidden(decoder, {2, 5}, 9, 9);
+  whole.pass(encoder, weights);
+  seen.pass(decoder, weights, {.prefix = all});
+  hidden.pass(decoder, weights, {.prefix = none});
+  for (Index r = 0; r < 10; ++r) {
+    EXPECT_TRUE(norma_test::same_bits(seen.y.row(r), whole.y.row(r), 9)) << r;
+    EXPECT_TRUE(norma_test::same_bits(seen.dx.row(r), whole.dx.row(r), 9)) << r;
+    EXPECT_FALSE(norma_test::same_bits(hidden.dx.row(r), whole.dx.row(r), 9)) << r;
+  }
+}
+
 /// y of a stack and of blocks one after another that are given the same weights and what their layer's numbers are.
 TEST(StackOptions, ALayerIsABlockOfItsNumbers) {
   Dimensions dims = kDims;

@@ -62,6 +62,18 @@ TEST(Layout, NamesAndOffsets) {
   EXPECT_FALSE(layout.find("c").decays());
 }
 
+TEST(Layout, ACopyFindsItsOwn) {
+  auto layout = std::make_unique<Layout>();
+  layout->add("a", 3, 5, Kind::up);
+  layout->add("b", 2, 2, Kind::up);
+  Layout copy = *layout;
+  layout.reset();
+  EXPECT_EQ(&copy.find("b"), &copy.entries()[1]);
+  for (int i = 0; i < 100; ++i) copy.add("c" + std::to_string(i), 1, 1, Kind::scale);
+  EXPECT_EQ(&copy.find("a"), &copy.entries()[0]);
+  EXPECT_EQ(&copy.find("c99"), &copy.entries()[101]);
+}
+
 TEST(Layout, RefusesWhatCannotBe) {
   Layout layout;
   Layout::Level level(layout, "block");

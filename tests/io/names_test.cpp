@@ -159,7 +159,7 @@ TEST(Names, RowsOfAFusedTensor) {
     }
 }
 
-// Cases K02 and I04: square or even sizes tell nothing of an order, so the line says it and the network must have it.
+// Case K02: square or even sizes tell nothing of an order, so the line says it and the network must have it.
 TEST(CasesK, K02_TheOrderOfAFusedTensorIsSaid) {
   constexpr Name flat[] = {{"query_key_value.weight", "w"}},
                  per_head[] = {{"query_key_value.weight", "w", Stored::per_head}};
@@ -192,6 +192,30 @@ TEST(CasesK, K02_TheOrderOfAFusedTensorIsSaid) {
   EXPECT_NE(error_of([&] { read(Projections::fused, per_head); }).find(wrong), std::string::npos);
   EXPECT_NE(error_of([&] { read(Projections::separate, flat); }).find("\"query.weight\" has no line"),
             std::string::npos);
+}
+
+TEST(CasesI, I04_GateAndUpOfBothOrders) {
+  constexpr Name flat[] = {{"gate.weight", "w"}, {"up.weight", "w"}, {"down.weight", "d"}};
+  constexpr Name in_turn[] = {
+      {"gate.weight", "w", Stored::interleaved}, {"up.weight", "w", Stored::interleaved}, {"down.weight", "d"}};
+  const std::vector<float> w{1, 2, 3, 4}, d{5, 6};
+  const File file({{"w", DataType::f32, {4, 1}, std::as_bytes(std::span(w))},
+                   {"d", DataType::f32, {1, 2}, std::as_bytes(std::span(d))}});
+  for (const bool packed : {false, true}) {
+    auto layout = std::make_shared<Layout>();
+    norma::SwiGLU<float>({.width = 1, .hidden = 2, .feed_forward_bias = false, .packed_gate = packed})
+        .declare(*layout, 1);
+    const auto rows = [&](std::span<const Name> names) {
+      Parameters<float> weights(layout);
+      norma::load(file.file, weights, names);
+      const auto a = weights[packed ? "gate_up.weight" : "gate.weight"];
+      std::vector<float> values(a.data(), a.data() + a.size());
+      if (!packed) values.insert(values.end(), weights["up.weight"].data(), weights["up.weight"].data() + 2);
+      return values;
+    };
+    EXPECT_EQ(rows(flat), (std::vector<float>{1, 2, 3, 4})) << "g0, g1, u0, u1";
+    EXPECT_EQ(rows(in_turn), (std::vector<float>{1, 3, 2, 4})) << "g0, u0, g1, u1";
+  }
 }
 
 // Case K01: a square weight that is stored [in, out].

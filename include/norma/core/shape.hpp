@@ -87,20 +87,21 @@ struct Dimensions {
   double score_scale = 0;  ///< in place of 1 / sqrt(head_dim); a policy's entry comes before
   Projections projections = Projections::separate;
   bool packed_gate = false;  ///< gated feed-forward: gate_up.weight, the gate's rows first
+
   // Of self-attention alone. Distances are those of places in the sequence, whatever the call's positions are.
   Rotary rotary{};
   Window window{};
-  double score_cap =
-      0;  ///< scores s become cap tanh(s / cap), before bias and masks (Gemma 2, arXiv 2408.00118); 0: none
-  bool alibi = false;  ///< bias -slope |distance|, a slope per head (Press et al., arXiv 2108.12409, section 3)
+  double score_cap = 0;  ///< scores s become cap tanh(s / cap), before biases (Gemma 2, arXiv 2408.00118); 0: none
+  bool alibi = false;    ///< bias -slope |distance|, a slope per head (Press et al., arXiv 2108.12409, section 3)
   RelativeBias relative_bias{};
   /// Scores are divided by the layer, from 1. (GLM-130B divides queries by it and multiplies scores by it again: that
   /// keeps numbers of 16 bits in range, changes no result, and needs no option.)
   bool scores_over_layer = false;
   double score_factor = 1;  ///< of the scores, besides score_scale or the policy's
+
   DropRates dropout{};
 
-  /// What these are in one layer, from 1: the only place where the layer decides.
+  /// What these are in one layer, from 1. Sublayers are given that, and know nothing of depth.
   constexpr Dimensions in_layer(int layer) const {
     Dimensions d = *this;
     if (window.global_every > 0 && layer % window.global_every == 0) d.window.size = 0;
