@@ -34,7 +34,7 @@ TEST(ModelImages, Gradients) {
   pooled.head.transform = HeadTransform{.activation = HeadTransform::Activation::tanh};
   Patches bare = kPatches;
   bare.class_token = bare.bias = false;
-  bare.head = {.reads = Reads::every_token, .outputs = 3, .bias = true};
+  bare.head = {.outputs = 3, .bias = true};
   for (const Patches& p : {pooled, bare}) {
     const Net net(kDims, 1, p);
     Values images = model::numbers(2 * kPixels, "images"), gradient = model::numbers(2 * kPixels, "noise");

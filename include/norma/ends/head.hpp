@@ -29,7 +29,7 @@ struct HeadTransform {
 /// From the stream to the outputs: read, transform, then z = scale (x W^T + b), and cap tanh(z / cap).
 struct Head {
   static constexpr Index kVocabulary = -1;
-  Reads reads = Reads::every_token;
+  std::optional<Reads> reads{};  ///< every token; of images that have a class token, that: the first
   std::optional<HeadTransform> transform{};
   Index outputs = kVocabulary;  ///< as many as tokens there are; of inputs without a vocabulary none; 0: none
   bool bias = false;
@@ -60,6 +60,7 @@ class HeadModule {
 
   HeadModule(const Head& head, const Norm& norm, const Logits& logits)
       : head_(head),
+        reads_(head.reads.value_or(Reads::every_token)),
         transform_(1, Kind::head),
         output_((std::max)(head.outputs, Index(1)), Kind::head, head.bias),
         norm_(norm),
@@ -216,7 +217,7 @@ class HeadModule {
   }
 
  private:
-  bool reads_all() const { return head_.reads == Reads::every_token; }
+  bool reads_all() const { return reads_ == Reads::every_token; }
   bool normed() const { return head_.transform && head_.transform->norm; }
   MatrixView<const T> read(const Tape& t) const { return reads_all() ? t.y : MatrixView<const T>(t.read); }
   MatrixView<const T> features(const Tape& t) const { return head_.transform ? MatrixView<const T>(t.f) : read(t); }
@@ -225,7 +226,7 @@ class HeadModule {
   void for_each_read(const Tape& t, F&& f) const {
     for (Index b = 0; b < t.read.rows; ++b) {
       const Index length = t.padding ? t.padding.lengths[b] : t.tokens;
-      if (length > 0) f(b, b * t.tokens + (head_.reads == Reads::first_token ? 0 : length - 1));
+      if (length > 0) f(b, b * t.tokens + (reads_ == Reads::first_token ? 0 : length - 1));
     }
   }
   template <class F>
@@ -261,6 +262,7 @@ class HeadModule {
   }
 
   Head head_;
+  Reads reads_;
   Linear<T> transform_, output_;
   Norm norm_;
   Logits logits_;

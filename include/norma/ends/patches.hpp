@@ -35,7 +35,7 @@ struct Patches {
   Index height = 224, width = 224, patch = 16, channels = 3;
   bool class_token = true;
   bool bias = true;
-  Head head{.reads = Reads::first_token};
+  Head head{};
 
   constexpr Index count() const { return height / patch * (width / patch); }
   constexpr Index tokens() const { return count() + (class_token ? 1 : 0); }
@@ -61,6 +61,7 @@ class PatchInput {
 
   Head head() const {
     Head head = options_.head;
+    if (!head.reads && options_.class_token) head.reads = Reads::first_token;
     if (head.outputs == Head::kVocabulary) head.outputs = 0;
     return head;
   }

@@ -8,8 +8,7 @@
 namespace norma::inline v0_1::inline NORMA_TARGET::models {
 
 namespace detail {
-/// What BERT's networks share, named as in transformers' BertForPreTraining. Some old files call the norms' parameters
-/// LayerNorm.gamma and LayerNorm.beta.
+/// What BERT's networks share, named as in transformers' BertForPreTraining, and in the authors' files.
 inline constexpr std::array kBERTNames{
     Name{"embedding.weight", "bert.embeddings.word_embeddings.weight"},
     Name{"positions.weight", "bert.embeddings.position_embeddings.weight"},
@@ -32,6 +31,13 @@ inline constexpr std::array kBERTNames{
     Name{"layers.*.feed_forward.down.bias", "bert.encoder.layer.*.output.dense.bias"},
     Name{"layers.*.feed_forward.out.gamma", "bert.encoder.layer.*.output.LayerNorm.weight"},
     Name{"layers.*.feed_forward.out.beta", "bert.encoder.layer.*.output.LayerNorm.bias"},
+    // The names of the norms in older files.
+    Name{"open.gamma", "bert.embeddings.LayerNorm.gamma", Stored::copy},
+    Name{"open.beta", "bert.embeddings.LayerNorm.beta", Stored::copy},
+    Name{"layers.*.attention.out.gamma", "bert.encoder.layer.*.attention.output.LayerNorm.gamma", Stored::copy},
+    Name{"layers.*.attention.out.beta", "bert.encoder.layer.*.attention.output.LayerNorm.beta", Stored::copy},
+    Name{"layers.*.feed_forward.out.gamma", "bert.encoder.layer.*.output.LayerNorm.gamma", Stored::copy},
+    Name{"layers.*.feed_forward.out.beta", "bert.encoder.layer.*.output.LayerNorm.beta", Stored::copy},
     Name{"", "bert.embeddings.position_ids"},
     Name{"", "cls.seq_relationship.weight"},  // whether one sentence follows the other
     Name{"", "cls.seq_relationship.bias"},
@@ -105,7 +111,9 @@ struct BERTMaskedLM {
                                      Name{"head.transform.weight", "cls.predictions.transform.dense.weight"},
                                      Name{"head.transform.bias", "cls.predictions.transform.dense.bias"},
                                      Name{"head.norm.gamma", "cls.predictions.transform.LayerNorm.weight"},
+                                     Name{"head.norm.gamma", "cls.predictions.transform.LayerNorm.gamma", Stored::copy},
                                      Name{"head.norm.beta", "cls.predictions.transform.LayerNorm.bias"},
+                                     Name{"head.norm.beta", "cls.predictions.transform.LayerNorm.beta", Stored::copy},
                                      Name{"head.bias", "cls.predictions.bias"},
                                      Name{"embedding.weight", "cls.predictions.decoder.weight", Stored::copy},
                                      Name{"head.bias", "cls.predictions.decoder.bias", Stored::copy},

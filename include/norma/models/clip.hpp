@@ -131,7 +131,7 @@ struct CLIPVision {
              .patch = patch,
              .channels = channels,
              .bias = false,
-             .head = {.reads = Reads::first_token, .outputs = projection}},
+             .head = {.outputs = projection}},
             {},
             {.eps = eps}};
   }

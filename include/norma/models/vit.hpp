@@ -35,7 +35,7 @@ struct ViT {
              .width = image,
              .patch = patch,
              .channels = channels,
-             .head = {.reads = Reads::first_token, .outputs = classes, .bias = true}},
+             .head = {.outputs = classes, .bias = true}},
             {},
             {.eps = eps}};
   }
