@@ -6,6 +6,7 @@
 #include <norma/block/encoder_decoder.hpp>
 #include <norma/block/layers.hpp>
 #include <norma/block/model.hpp>
+#include <norma/block/sequence_to_sequence.hpp>
 #include <norma/block/stack.hpp>
 #include <norma/block/standalone.hpp>
 #include <norma/norm/derf.hpp>

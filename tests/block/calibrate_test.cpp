@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What calibrate refuses: a pass without rows to measure, and one whose measure is no number to go on with.
 #include <norma/block/encoder_decoder.hpp>
-#include <norma/block/language_model.hpp>
+#include <norma/block/model.hpp>
 #include <norma/residual/policy/admin.hpp>
 
 #include <limits>

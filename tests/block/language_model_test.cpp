@@ -23,14 +23,14 @@ class LanguageModel : public testing::Test {
 
 TEST_F(LanguageModel, LogitsWithoutTargets) {
   net_.forward(weights_, {ids_.data(), kShape}, {targets_.data(), kShape}, workspace_);
-  at_ = net_.logits(workspace_);
+  at_ = net_.outputs(workspace_);
   const RowMajor wanted = logits();
   auto inference = net_.inference_workspace(kShape);
   at_ = net_.forward(weights_, {ids_.data(), kShape}, inference);
   EXPECT_EQ(logits(), wanted);
   net_.forward(weights_, {ids_.data(), kShape}, workspace_);
   EXPECT_EQ(error_of([&] { net_.backward(weights_, gradients_, workspace_); }),
-            "backward: the last forward had no targets");
+            "backward: the last forward had no targets; give backward the gradient of what that gave");
 }
 
 TEST_F(LanguageModel, PaddingIsNeitherReadNorCounted) {
@@ -66,7 +66,7 @@ TEST_F(LanguageModel, ATapeIsSpentOnce) {
   net_.backward(weights_, gradients_, workspace_);
   const std::string spent = ": the last forward in this workspace is spent; a backward used it up";
   EXPECT_EQ(error_of([&] { net_.backward(weights_, gradients_, workspace_); }), "backward" + spent);
-  EXPECT_EQ(error_of([&] { net_.logits(workspace_); }), "logits" + spent);
+  EXPECT_EQ(error_of([&] { net_.outputs(workspace_); }), "outputs" + spent);
   net_.forward(weights_, {ids_.data(), kShape}, {targets_.data(), kShape}, workspace_);
   EXPECT_EQ(error_of([&] { net_.backward(weights_, gradients_, workspace_); }), "");
 }

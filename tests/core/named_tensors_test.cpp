@@ -68,6 +68,24 @@ TEST(NamedTensors, TwoStars) {
   EXPECT_EQ(named_tensors(layout, names).tensors.at(0).name, "s3.b12.norm");
 }
 
+/// Blocks that stand in layers 0 and 10 alone, numbered by themselves.
+TEST(NamedTensors, ACountOfWhatThereIs) {
+  const Name names[] = {{"embedding.weight", "wte"},
+                        {"layers.*.gate.weight", "h.#.gate"},
+                        {"layers.*.up.weight", "h.#.up"},
+                        {"layers.*.down.weight", "h.*.down"},
+                        {"layers.*.down.bias", "h.#.bias"}};
+  const Layout of = layout();
+  const auto named = named_tensors(of, names);
+  EXPECT_EQ(named.problems, Problems());
+  ASSERT_EQ(named.tensors.size(), 9);
+  EXPECT_EQ(named.tensors[4].name, "h.0.bias");
+  EXPECT_EQ(named.tensors[6].name, "h.1.up");
+  EXPECT_EQ(named.tensors[6].pieces[0].name, "layers.10.up.weight");
+  EXPECT_EQ(named.tensors[7].name, "h.10.down");
+  EXPECT_EQ(named.tensors[8].name, "h.1.bias");
+}
+
 TEST(CheckNames, SaysWhatIsWrong) {
   EXPECT_EQ(check_names(layout(), kNames), Problems());
   EXPECT_EQ(instead(0, {"embeding.weight", "wte"}), (Problems{"parameter \"embedding.weight\" has no line"}));

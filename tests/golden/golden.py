@@ -72,7 +72,8 @@ def case(network, source, zero=("key.bias",), **sizes):
     """
 
     def register(function):
-        CASES[function.__name__] = dict(function=function, network=network, source=source, zero=zero, sizes=sizes)
+        CASES[function.__name__] = dict(function=function, network=network, source=source, zero=zero, sizes=sizes,
+                                        run=run)
         return function
 
     return register
@@ -107,12 +108,15 @@ def run(name, seed, overrides):
         tensors |= {"weights." + key: value, "gradients." + key: value.grad}
     check(name, {key: value.grad for key, value in w.values.items()}, entry["zero"])
 
+    sizes = {field.name: getattr(s, field.name) for field in dataclasses.fields(s) if field.name != "options"}
+    return tensors, metadata_of(entry, seed, {**sizes, **s.options})
+
+
+def metadata_of(entry, seed, options):
+    """As text: what made a file, and the options of the network."""
     metadata = {"network": entry["network"], "source": provenance(entry["source"]), "seed": seed,
-                "zero_by_theory": " ".join(entry["zero"])}
-    metadata |= {field.name: getattr(s, field.name) for field in dataclasses.fields(s) if field.name != "options"}
-    metadata |= s.options
-    metadata = {key: str(int(value) if isinstance(value, bool) else value) for key, value in metadata.items()}
-    return {key: value.detach().to(torch.float32).contiguous() for key, value in tensors.items()}, metadata
+                "zero_by_theory": " ".join(entry["zero"]), **options}
+    return {key: str(int(value) if isinstance(value, bool) else value) for key, value in metadata.items()}
 
 
 def check(name, gradients, zero):
@@ -125,7 +129,7 @@ def check(name, gradients, zero):
 
 def write(path, tensors, metadata):
     """The package's bytes, with the metadata in order: the same case and seed, the same file."""
-    data = save(tensors, metadata)
+    data = save({key: value.detach().to(torch.float32).contiguous() for key, value in tensors.items()}, metadata)
     size = int.from_bytes(data[:8], "little")
     header = json.loads(data[8:8 + size])
     header["__metadata__"] = dict(sorted(header["__metadata__"].items()))

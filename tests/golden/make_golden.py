@@ -8,7 +8,8 @@
 docs/golden.md says what to install.
 
 A file is <case>.safetensors: x, y, dy, dx, memory and dmemory where there is one, and weights.<name> and
-gradients.<name> by norma's names, all float32. Inputs and weights are float32 numbers; results are computed from them
+gradients.<name> by norma's names, all float32. Of a system: ids or what else it reads, y, dy, and weights and
+gradients by the package's names. Inputs and weights are float32 numbers; results are computed from them
 in float64 and rounded. Metadata: sizes, options, what made it, and which gradients are zero by theory. To compare norma
 with files of your own making, set NORMA_GOLDEN_DIR to their directory and run golden_test. Some cases set sizes of
 their own, which the options here do not change.
@@ -17,9 +18,11 @@ import argparse
 import pathlib
 
 import attention  # noqa: F401  (registers its cases)
+import encoders  # noqa: F401
 import equations  # noqa: F401
 import golden
 import packages  # noqa: F401
+import systems  # noqa: F401
 
 SIZES = ("width", "heads", "hidden", "layers", "batch", "tokens")
 
@@ -43,7 +46,7 @@ def main():
     arguments.out.mkdir(parents=True, exist_ok=True)
     for name in names:
         path = arguments.out / f"{name}.safetensors"
-        golden.write(path, *golden.run(name, arguments.seed, overrides))
+        golden.write(path, *golden.CASES[name]["run"](name, arguments.seed, overrides))
         print(f"{path.stat().st_size:8} {path}")
 
 

@@ -33,6 +33,30 @@ TEST(Schemes, SmallAndDepthScaled) {
   expect_within(deviation(DepthScaled<>{}, name), xavier / 2);  // layer 4
   expect_within(deviation(DepthScaled<>{}, "layers.0.feed_forward.up.weight"), xavier);
 }
+TEST(Schemes, LeCunSmallAndWang) {
+  expect_within(deviation(LeCunNormal{}, "layers.0.feed_forward.down.weight"), 1.0 / 16);
+  expect_within(deviation(SmallInit{}, "layers.0.feed_forward.up.weight"), std::sqrt(2.0 / (5 * 64)));
+  expect_within(deviation(WangInit{}, "layers.0.feed_forward.down.weight"), 2 / (4 * 8.0));
+  expect_within(deviation(Normal{0.1, true}, "layers.0.attention.output.weight"), 0.1 / std::sqrt(8));
+  expect_within(deviation(Normal{0.1, true}, "layers.0.attention.value.weight"), 0.1);
+}
+TEST(Schemes, OneForSomeKinds) {
+  const ForKinds scheme{Kind::output | Kind::key, Normal{0.1}, Normal{0.3}};
+  expect_within(deviation(scheme, "layers.0.attention.output.weight"), 0.1);
+  expect_within(deviation(scheme, "layers.0.attention.key.weight"), 0.1);
+  expect_within(deviation(scheme, "layers.0.attention.query.weight"), 0.3);
+}
+TEST(Schemes, TruncatedIsCutAtTwo) {
+  const Encoder<Block<PreLN>> net({.width = 64, .heads = 4}, 1);
+  const auto cut = net.initialize(Rng(1), Truncated{LeCunNormal{}});
+  const auto whole = net.initialize(Rng(1), LeCunNormal{});
+  const auto a = cut["layers.0.attention.query.weight"];
+  const auto b = whole["layers.0.attention.query.weight"];
+  EXPECT_LE(static_cast<double>(a.cwiseAbs().maxCoeff()), 2.0 / 8);
+  for (Index i = 0; i < a.size(); ++i)
+    EXPECT_TRUE(a.data()[i] == b.data()[i] || std::fabs(b.data()[i]) > 2.0f / 8) << i;
+  EXPECT_GT(b.cwiseAbs().maxCoeff(), 2.0f / 8);
+}
 // Case J06 and formulas: DeepNorm's gain reaches the value's rows of a fused weight, and the fan is that of each part.
 TEST(Schemes, FusedPartsHaveTheStatisticsOfSeparateWeights) {
   Dimensions dims{.width = 64, .heads = 4, .hidden = 256};

@@ -7,6 +7,7 @@
 // tests/golden/make_golden.py.
 #pragma once
 
+#include <norma/core/names.hpp>
 #include <norma/norma.hpp>
 
 #include <functional>
@@ -14,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -43,10 +45,13 @@ class Options {
     for (const std::string& word : words(name)) values.push_back(std::stol(word));
     return values;
   }
-  std::vector<std::string> words(const std::string& name) const {
+  std::string text(const std::string& name) const {
     const auto at = metadata_.find(name);
-    std::istringstream text(at == metadata_.end() ? "" : at->second);
-    return {std::istream_iterator<std::string>(text), {}};
+    return at == metadata_.end() ? "" : at->second;
+  }
+  std::vector<std::string> words(const std::string& name) const {
+    std::istringstream stream(text(name));
+    return {std::istream_iterator<std::string>(stream), {}};
   }
 
  private:
@@ -85,37 +90,75 @@ Norm norm(const Options& options) {
   return n;
 }
 
-/// What one pass reads and writes; `memory` is what cross-attention reads, or an encoder's source.
-struct Pass {
-  norma::TensorView<const float> x, dy, memory;
-  norma::TensorView<float> y, dx, d_memory;
-  norma::Call call;
+/// A tensor of a file or of a pass, row-major.
+struct Tensor {
+  std::vector<Index> shape;
+  std::vector<float> values;
+
+  static Tensor like(const Tensor& other) { return {other.shape, std::vector<float>(other.values.size())}; }
+  /// [batch, tokens, width]; of rank 2, [batch, width], one token.
+  norma::Shape rows() const { return {shape.front(), shape.size() < 3 ? 1 : shape[1]}; }
+  norma::TensorView<const float> view() const { return {rows(), {values.data(), rows().rows(), shape.back()}}; }
+  norma::TensorView<float> view() { return {rows(), {values.data(), rows().rows(), shape.back()}}; }
+  template <class I>
+  std::vector<I> as() const {
+    return {values.begin(), values.end()};
+  }
 };
+using Tensors = std::map<std::string, Tensor>;
 
 /// A network whatever its type.
 struct AnyNetwork {
   virtual ~AnyNetwork() = default;
   virtual Parameters zeros() const = 0;
-  virtual void run(const Parameters& weights, Pass pass, Parameters& gradients) const = 0;
+  /// What files call its parameters; empty: as norma does.
+  virtual std::span<const norma::Name> names() const { return {}; }
+  /// Forward and backward. `in`: what the file has besides weights, their gradients and results, `dy` too. Gives `y`
+  /// and d<input> for each input that has a gradient.
+  virtual Tensors run(const Parameters& weights, const Tensors& in, Parameters& gradients) const = 0;
+};
+
+/// What a file says of the call.
+struct CallOptions {
+  bool causal;
+  std::vector<Index> lengths, prefix, memory_lengths;
+
+  explicit CallOptions(const Options& options)
+      : causal(options.flag("causal", false)),
+        lengths(options.sizes("lengths")),
+        prefix(options.sizes("prefix")),
+        memory_lengths(options.sizes("memory_lengths")) {}
+  norma::Call call() const {
+    return {.causal = causal, .prefix = prefix, .lengths = lengths, .memory_lengths = memory_lengths};
+  }
 };
 
 /// `reads`: an Encoder of blocks that read a memory.
 template <class Net, bool kReads>
 struct Stack : AnyNetwork {
   Net net;
-  explicit Stack(Net n) : net(std::move(n)) {}
+  CallOptions options;
+  Stack(Net n, const Options& o) : net(std::move(n)), options(o) {}
 
   Parameters zeros() const override { return net.gradients(); }
-  void run(const Parameters& weights, Pass p, Parameters& gradients) const override {
-    auto workspace = net.workspace({p.x.shape.batch, p.x.shape.tokens, p.memory.shape.tokens});
+  Tensors run(const Parameters& weights, const Tensors& in, Parameters& gradients) const override {
+    const Tensor &x = in.at("x"), &dy = in.at("dy");
+    Tensors out{{"y", Tensor::like(x)}, {"dx", Tensor::like(x)}};
+    norma::Shape shape = x.rows();
+    norma::Call call = options.call();
     if constexpr (kReads) {
-      p.call.memory = p.memory;
-      net.forward(weights, p.x, p.y, workspace, p.call);
-      net.backward(weights, p.x, p.dy, p.dx, gradients, workspace, p.d_memory);
-    } else {
-      net.forward(weights, p.x, p.y, workspace, p.call);
-      net.backward(weights, p.x, p.dy, p.dx, gradients, workspace);
+      const Tensor& memory = in.at("memory");
+      shape.memory_tokens = memory.rows().tokens;
+      call.memory = memory.view();
+      out["dmemory"] = Tensor::like(memory);
     }
+    auto workspace = net.workspace(shape);
+    net.forward(weights, x.view(), out["y"].view(), workspace, call);
+    if constexpr (kReads)
+      net.backward(weights, x.view(), dy.view(), out["dx"].view(), gradients, workspace, out["dmemory"].view());
+    else
+      net.backward(weights, x.view(), dy.view(), out["dx"].view(), gradients, workspace);
+    return out;
   }
 };
 template <class Net>
@@ -124,10 +167,14 @@ struct TwoStacks : AnyNetwork {
   explicit TwoStacks(Net n) : net(std::move(n)) {}
 
   Parameters zeros() const override { return net.gradients(); }
-  void run(const Parameters& weights, Pass p, Parameters& gradients) const override {
-    auto workspace = net.workspace({p.x.shape.batch, p.x.shape.tokens, p.memory.shape.tokens});
-    net.forward(weights, p.memory, p.x, p.y, workspace, p.call);
-    net.backward(weights, p.memory, p.x, p.dy, p.d_memory, p.dx, gradients, workspace);
+  Tensors run(const Parameters& weights, const Tensors& in, Parameters& gradients) const override {
+    const Tensor &x = in.at("x"), &source = in.at("memory");
+    Tensors out{{"y", Tensor::like(x)}, {"dx", Tensor::like(x)}, {"dmemory", Tensor::like(source)}};
+    auto workspace = net.workspace({x.rows().batch, x.rows().tokens, source.rows().tokens});
+    net.forward(weights, source.view(), x.view(), out["y"].view(), workspace);
+    net.backward(weights, source.view(), x.view(), in.at("dy").view(), out["dmemory"].view(), out["dx"].view(),
+                 gradients, workspace);
+    return out;
   }
 };
 
@@ -154,7 +201,7 @@ struct Network {
       using Net = norma::Encoder<B>;
       const auto layers = static_cast<int>(options.size("layers"));
       return std::make_unique<Stack<Net, B::BodyType::kReads>>(
-          Net(dimensions(options), layers, policy(options), norm<Norm>(options)));
+          Net(dimensions(options), layers, policy(options), norm<Norm>(options)), options);
     });
   }
 };

@@ -39,18 +39,31 @@ class EncoderDecoderCore {
                                    decoder_policy, decoder_norm, layout)) {}
 
   Index width() const { return width_; }
+  const Sequence<EncoderBody>& encoder() const { return encoder_; }
+  const Sequence<DecoderBody>& decoder() const { return decoder_; }
+  /// Where the first block of a side stands.
+  static Depth depth(Side side, int encoder_layers, int decoder_layers) {
+    return {.layer = 1,
+            .layers = side == Side::encoder ? encoder_layers : decoder_layers,
+            .side = side,
+            .encoder_layers = encoder_layers,
+            .decoder_layers = decoder_layers};
+  }
+  /// The encoder's pass, of the decoder's and of what is the source's own.
+  static Pass source_pass(const Pass& pass, Call call) {
+    call.lengths = pass.call.memory_lengths;
+    call.training = pass.call.training;
+    call.seed = pass.call.seed;
+    call.step = pass.call.step;
+    return {.shape = {pass.shape.batch, pass.shape.memory_tokens}, .call = call, .largest = pass.largest};
+  }
 
   /// The pass is the decoder's; memory_tokens are the source's tokens, memory_lengths its lengths.
   Tape plan(Plan& p, const Pass& pass, const Arguments& arguments) const {
     Tape t{};
     t.memory = p.keep<T>(pass.shape.memory_rows(), width_);
     t.d_memory = p.gradient<T>(pass.shape.memory_rows(), width_);
-    Pass source{
-        .shape = {pass.shape.batch, pass.shape.memory_tokens}, .call = arguments.source_call, .largest = pass.largest};
-    source.call.lengths = pass.call.memory_lengths;
-    source.call.training = pass.call.training;
-    source.call.seed = pass.call.seed;
-    source.call.step = pass.call.step;
+    const Pass source = source_pass(pass, arguments.source_call);
     t.encoder = p.child(encoder_, source, MatrixArguments<T>{arguments.source, t.memory});
     Pass target = pass;
     target.call.memory = Memory(TensorView<const T>{source.shape, t.memory});
@@ -84,13 +97,6 @@ class EncoderDecoderCore {
       fail("memory_width is " + std::to_string(dims.memory_width) + ", wanted 0: the decoder reads the encoder");
     return dims.width;
   }
-  static Depth depth(Side side, int encoder_layers, int decoder_layers) {
-    return {.layer = 1,
-            .layers = side == Side::encoder ? encoder_layers : decoder_layers,
-            .side = side,
-            .encoder_layers = encoder_layers,
-            .decoder_layers = decoder_layers};
-  }
   template <class BodyType>
   static Sequence<BodyType> make(const char* name, const Dimensions& dims, Depth first,
                                  const typename BodyType::Policy& policy, const typename BodyType::Norm& norm,
@@ -103,6 +109,14 @@ class EncoderDecoderCore {
   Sequence<EncoderBody> encoder_;
   Sequence<DecoderBody> decoder_;
 };
+
+/// Stops if the source's own call says what is said in the decoder's, for both.
+inline void check_source_call(const Call& call) {
+  if (!call.lengths.empty()) fail("the source's lengths are the call's memory_lengths");
+  if (call.training || call.seed != 0 || call.step != 0)
+    fail("training, seed and step are the call's, for both stacks; leave them out of the source's");
+  check_no_memory("the encoder", call);
+}
 
 /// An encoder of blocks EB and a decoder of DecoderBlocks DB, which reads the encoder's closed output. Parameters are
 /// encoder.layers.N..., decoder.layers.N... The policies are told both depths (DeepNorm's constants need them).
@@ -192,10 +206,7 @@ class EncoderDecoder : public Network<EncoderDecoderCore<typename EB::BodyType, 
     check_tensor("y", out, in.shape, width);
     if (overlap(from.matrix, out.matrix) || overlap(in.matrix, out.matrix)) fail("y overlaps source or target");
     if (!call.memory.empty()) fail("memory is the encoder's output here; leave it out of the call");
-    if (!source_call.lengths.empty()) fail("the source's lengths are the call's memory_lengths");
-    if (source_call.training || source_call.seed != 0 || source_call.step != 0)
-      fail("training, seed and step are the call's, for both stacks; leave them out of the source's");
-    check_no_memory("the encoder", source_call);
+    check_source_call(source_call);
     this->check_parameters("weights", weights);
     const Shape shape{in.shape.batch, in.shape.tokens, from.shape.tokens};
     return this->begin(workspace, {.shape = shape, .call = call}, {from.matrix, in.matrix, out.matrix, source_call});

@@ -44,6 +44,8 @@ class TwoKinds {
   static_assert(std::is_same_v<Norm, typename A::Norm>, "norma: blocks of one stack have one norm and one scalar type");
   static_assert(A::kParts == 1 && B::kParts == 1,
                 "norma: blocks of two kinds share a stack where their streams are one matrix");
+  static_assert(std::is_same_v<Policy, typename A::Policy> || !A::Ends::template has<slot::after_step>,
+                "norma: the hook after a step is asked of the stack's policy alone, which is the second block's");
 
   struct Tape {
     typename A::Tape a;
@@ -51,8 +53,7 @@ class TwoKinds {
     Stream<1, const T> y;  ///< the stream after the layer
   };
 
-  TwoKinds(const Policy& policy, const Norm& norm, const Dimensions& dims, Depth depth, Layout& layout)
-      : width_(dims.width) {
+  TwoKinds(const Policy& policy, const Norm& norm, const Dimensions& dims, Depth depth, Layout& layout) {
     if (dims.memory_every < 1) fail("memory_every is " + std::to_string(dims.memory_every) + ", wanted at least 1");
     if (InA::holds(dims, depth.layer)) emplace<InA>(a_, policy_of<A>(policy), norm, dims, depth, layout);
     if (InB::holds(dims, depth.layer)) emplace<InB>(b_, policy, norm, dims, depth, layout);
@@ -104,7 +105,6 @@ class TwoKinds {
     }
   }
 
-  Index width_;
   std::optional<A> a_;
   std::optional<B> b_;
 };

@@ -7,7 +7,6 @@
 #include <norma/ends/patches.hpp>
 #include <norma/ends/queries.hpp>
 #include <norma/ends/tokens.hpp>
-#include <norma/train/cross_entropy.hpp>
 
 #include <cstdint>
 #include <string>
@@ -65,21 +64,23 @@ class ModelCore {
   }
 
   Index width() const { return width_; }
-  Index width_out() const { return head_.width_out(); }
   Index memory_width() const { return stack_.memory_width(); }
   const Input& input() const { return input_; }
   const Sequence<BodyType>& stack() const { return stack_; }
-  Shape shape_out(Shape shape) const { return head_.shape_out(shape); }
+  const HeadModule<Norm, Logits>& head() const { return head_; }
 
   Tape plan(Plan& p, const Pass& pass, const Arguments& arguments) const {
     Pass inner = pass;
     if (pass.largest) inner.shape = input_.shape(pass.shape);
-    inner.call = input_.inside(pass.call);
+    const bool embedded = arguments.x.data != nullptr;
+    inner.call = embedded ? pass.call : input_.inside(pass.call);
+    if (input_.causal()) inner.call.causal = true;
     const Index rows = inner.shape.rows();
+    // Of one row per sequence, those of sequences without tokens are padding.
     Pass out{.shape = head_.shape_out(inner.shape), .call = {}, .largest = pass.largest};
-    if (out.shape.tokens == inner.shape.tokens) out.call.lengths = pass.call.lengths;
+    out.call.lengths = pass.call.lengths;
     Tape t{};
-    t.embedded = arguments.x.data != nullptr;
+    t.embedded = embedded;
     t.targets = IdPort::plan(p, out, arguments.targets);
     if (!t.embedded) t.x = p.keep<T>(rows, width_);
     t.y = p.keep<T>(rows, width_);
@@ -106,14 +107,8 @@ class ModelCore {
   void enter_loss(const Tape& t) const {
     cross_entropy_backward<T>(head_.gradient(t.head), t.targets.entered(), t.log_sums);
   }
-  /// The caller's gradient of what the head gave, without what it has in the padding.
-  void enter(MatrixView<const T> dy, const Tape& t) const {
-    const Padding& padding = t.stack.input.padding;
-    if (padding && dy.rows == t.y.rows)
-      padding.copy(dy, head_.gradient(t.head));
-    else
-      kernels::copy(dy, head_.gradient(t.head));
-  }
+  /// The caller's gradient of what the head gave.
+  void enter(MatrixView<const T> dy, const Tape& t) const { head_.enter(dy, t.head); }
   void backward(const T* weights, T* gradients, const Tape& t, T* d_given) const {
     head_.backward(weights, t.dx, gradients, t.head);
     stack_.backward(weights, t.dx, t.dx, gradients, t.stack);
@@ -172,8 +167,9 @@ class Model : public Network<ModelCore<typename B::BodyType, InputType>> {
         const Norm& norm = {})
       : Network<Core>([&](Layout& layout) { return Core(dims, layers, options, policy, norm, layout); }) {}
 
-  /// What the head gives: [batch x tokens, outputs], or [batch, outputs] where it reads one token of each sequence. It
-  /// stays until the next forward or backward in this workspace. \throws Error for what does not fit the model, weights
+  /// What the head gives: [batch x tokens, outputs], or [batch, outputs] where it reads one token of each sequence;
+  /// zeros in the padding, and for a sequence without tokens. It stays until the next forward or backward in this
+  /// workspace. \throws Error for what does not fit the model, weights
   /// of another network, a workspace that is too small.
   MatrixView<const T> forward(const Parameters<T>& weights, const Given& given, Workspace& workspace,
                               const Call& call = {}) const {
@@ -181,14 +177,16 @@ class Model : public Network<ModelCore<typename B::BodyType, InputType>> {
     run(weights, {given, nullptr, {}}, this->core().input().shape(given), workspace, call);
     return outputs(workspace);
   }
-  /// The same into a tensor of the caller's.
+  /// The same into a tensor of the caller's: of rank 3, or a matrix of all rows.
   template <class Y>
   void forward(const Parameters<T>& weights, const Given& given, Y&& y, Workspace& workspace,
                const Call& call = {}) const requires(!std::is_same_v<std::remove_cvref_t<Y>, Tokens>) {
     check_given(given, call);
     const Shape shape = this->core().input().shape(given);
     const TensorView<T> out = tensor_view<T>(y);
-    check_tensor("y", out, this->core().shape_out(shape), this->core().width_out());
+    check_tensor("y", out, this->core().head().shape_out(shape), this->core().head().width_out());
+    if constexpr (Core::kReads)
+      if (overlap(call.memory.template as<T>().matrix, out.matrix)) fail("y overlaps the memory");
     run(weights, {given, nullptr, {}}, shape, workspace, call);
     kernels::copy(outputs(workspace), out.matrix);
   }
@@ -199,7 +197,7 @@ class Model : public Network<ModelCore<typename B::BodyType, InputType>> {
                  const Call& call = {}) const {
     check_given(given, call);
     const Shape shape = this->core().input().shape(given);
-    check_all_targets(shape, targets, call);
+    this->core().head().check_targets(targets.ids, targets.shape, shape, call.lengths);
     return run(weights, {given, targets.ids, {}}, shape, workspace, call);
   }
   /// The same for a stream that is embedded already: x [batch, tokens, width].
@@ -207,7 +205,7 @@ class Model : public Network<ModelCore<typename B::BodyType, InputType>> {
   double forward_embedded(const Parameters<T>& weights, const X& x, Tokens targets, Workspace& workspace,
                           const Call& call = {}) const {
     const TensorView<const T> in = embedded(x);
-    check_all_targets(in.shape, targets, call);
+    this->core().head().check_targets(targets.ids, targets.shape, in.shape, call.lengths);
     return run(weights, {{}, targets.ids, in.matrix}, in.shape, workspace, call);
   }
   template <class X>
@@ -223,7 +221,7 @@ class Model : public Network<ModelCore<typename B::BodyType, InputType>> {
   /// finite or is 0: then the weights hold what was measured before it.
   void calibrate(Parameters<T>& weights, const Given& given, Workspace& workspace, const Call& call = {}) const {
     const Shape shape = this->core().input().shape(given);
-    this->check_rows_count("input", call.lengths, shape.batch, shape.tokens);
+    this->check_rows_count(kGivenName, call.lengths, shape.batch, shape.tokens);
     check_given(given, call);
     measure(weights, {given, nullptr, {}}, shape, workspace, call);
   }
@@ -240,7 +238,7 @@ class Model : public Network<ModelCore<typename B::BodyType, InputType>> {
                 const InputGradients<T>& inputs = {}) const {
     const auto& tape = this->tape(workspace, "backward");
     if (tape.targets.ids == nullptr && this->core().result(tape).rows > 0)
-      fail("backward: the last forward had no targets; give it the gradient of what it gave");
+      fail("backward: the last forward had no targets; give backward the gradient of what that gave");
     check_backward(weights, gradients, workspace, inputs);
     this->core().enter_loss(tape);
     finish(weights, gradients, workspace, tape, inputs);
@@ -251,7 +249,8 @@ class Model : public Network<ModelCore<typename B::BodyType, InputType>> {
                 const InputGradients<T>& inputs = {}) const {
     const auto& tape = this->tape(workspace, "backward");
     const TensorView<const T> d_out = tensor_view<const T>(dy);
-    check_tensor("dy", d_out, this->core().shape_out(this->last_shape(workspace)), this->core().width_out());
+    check_tensor("dy", d_out, this->core().head().shape_out(this->last_shape(workspace)),
+                 this->core().head().width_out());
     check_backward(weights, gradients, workspace, inputs);
     this->core().enter(d_out.matrix, tape);
     finish(weights, gradients, workspace, tape, inputs);
@@ -261,7 +260,6 @@ class Model : public Network<ModelCore<typename B::BodyType, InputType>> {
   MatrixView<const T> outputs(Workspace& workspace) const {
     return this->core().result(this->last(workspace, "outputs"));
   }
-  MatrixView<const T> logits(Workspace& workspace) const { return outputs(workspace); }
   /// The closed stream of the last forward in a training workspace: [batch x tokens, width].
   MatrixView<const T> hidden(Workspace& workspace) const { return this->tape(workspace, "hidden").y; }
   /// The stream after block `i` (from 0) of the last forward in a training workspace: [batch x tokens, width].
@@ -279,18 +277,6 @@ class Model : public Network<ModelCore<typename B::BodyType, InputType>> {
     const TensorView<const T> in = tensor_view<const T>(x);
     check_tensor("x", in, in.shape, this->core().width());
     return in;
-  }
-  void check_all_targets(Shape shape, Tokens targets, const Call& call) const {
-    const Shape wanted = this->core().shape_out(shape);
-    if (!(targets.shape == wanted))
-      fail("targets has shape " + shape_text({targets.shape.batch, targets.shape.tokens}) + ", wanted " +
-           shape_text({wanted.batch, wanted.tokens}));
-    if (targets.ids == nullptr && wanted.rows() > 0) fail("targets has no memory (null)");
-    check_lengths("lengths", call.lengths, shape.batch, shape.tokens);
-    const bool padded = !call.lengths.empty() && wanted.tokens == shape.tokens;
-    for (Index b = 0; b < wanted.batch; ++b)
-      check_targets(targets.ids, padded ? call.lengths[static_cast<std::size_t>(b)] : wanted.tokens,
-                    this->core().width_out(), b * wanted.tokens);
   }
   double run(const Parameters<T>& weights, const typename Core::Arguments& arguments, Shape shape, Workspace& workspace,
              const Call& call) const {
@@ -325,6 +311,7 @@ class Model : public Network<ModelCore<typename B::BodyType, InputType>> {
       if constexpr (!Core::kReads) fail("inputs.memory is wanted, but this model reads no memory");
       check_tensor("inputs.memory", inputs.memory, {shape.batch, shape.memory_tokens}, this->core().memory_width());
     }
+    if (overlap(inputs.x.matrix, inputs.memory.matrix)) fail("inputs.x overlaps inputs.memory");
     if (inputs.images != nullptr && !Core::Input::kHasGradient)
       fail("inputs.images is wanted, but this model reads no images");
     this->check_parameters("weights", weights);

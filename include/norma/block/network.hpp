@@ -97,6 +97,11 @@ class Network {
     leave_none(workspace, "the last pass in this workspace was calibrate, which leaves no tape");
   }
 
+  /// A part of the network has run alone.
+  static void end_alone(Workspace& workspace) {
+    leave_none(workspace, "the last pass in this workspace ran one side alone, which leaves no tape");
+  }
+
   /// What the last forward in this workspace laid out. \throws Error where there is none.
   const typename Core::Tape& last(Workspace& workspace, const char* caller) const {
     if (workspace.gone_ != nullptr) fail(std::string(caller) + ": " + workspace.gone_);

@@ -67,6 +67,7 @@ class Sequence {
         after_step_(ends(policy, first, norm, dims).template get<slot::after_step>(None{})),
         first_parameter_(layout.entries().size()) {
     if (width_ <= 0) fail("width is " + std::to_string(width_) + ", wanted at least 1");
+    if (dims.memory_width < 0) fail("memory_width is " + std::to_string(dims.memory_width) + ", wanted 0 or more");
     if (span == Span::stack && blocks < 1)
       fail(layout.full_name("layers") + " is " + std::to_string(blocks) + ", wanted at least 1");
     if (blocks < 1 || first.layer < 1 || first.layer + blocks - 1 > first.layers)

@@ -130,7 +130,8 @@ namespace detail {
 /// Goes through a layout once and finds each of its pieces in a table.
 class NameReader {
  public:
-  NameReader(std::span<const Name> names, std::string_view prefix) : names_(names), prefix_(prefix) {
+  NameReader(std::span<const Name> names, std::string_view prefix)
+      : names_(names), prefix_(prefix), counts_(names.size()) {
     for (const Name& name : names)
       if (name.stored.empty())
         problem("a line for \"" + std::string(name.norma) + "\" names no tensor");
@@ -168,16 +169,19 @@ class NameReader {
     std::vector<std::string> copies;
   };
 
-  static std::ptrdiff_t stars(std::string_view pattern) { return std::count(pattern.begin(), pattern.end(), '*'); }
+  static std::ptrdiff_t stars(std::string_view pattern) {
+    return std::count_if(pattern.begin(), pattern.end(), [](char c) { return c == '*' || c == '#'; });
+  }
   void problem(std::string text) { result_.problems.push_back(std::move(text)); }
 
   Lines lines_of(std::string_view piece) {
     Lines lines;
-    for (const Name& name : names_) {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      const Name& name = names_[i];
       if (name.norma.empty()) continue;
       const auto numbers = match(name.norma, piece);
       if (!numbers) continue;
-      std::string stored = std::string(prefix_) + filled(name.stored, *numbers);
+      std::string stored = std::string(prefix_) + filled(name.stored, *numbers, counts_[i]++);
       if (name.how == Stored::copy) {
         lines.copies.push_back(std::move(stored));
       } else if (lines.first == nullptr) {
@@ -245,6 +249,7 @@ class NameReader {
 
   std::span<const Name> names_;
   std::string_view prefix_;
+  std::vector<std::size_t> counts_;  // of each line, the pieces that it has been for
   NamedTensors result_;
   std::unordered_map<std::string, std::size_t> places_;  // of the tensors by name
   std::vector<std::vector<const Name*>> order_;          // of a tensor's pieces, their lines

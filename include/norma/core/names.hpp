@@ -36,7 +36,9 @@ enum class Stored {
   copy           ///< once more as it is, for tied weights: may be missing, else the same values; never written
 };
 
-/// A line of a table. `*` is a number, on both sides the same: the layer's.
+/// A line of a table. `*` is a number, on both sides the same: the layer's. In a file's name `#` counts instead the
+/// parameters that a line is for, 0, 1, 2, ...: of blocks that stand in some layers only, and are numbered by
+/// themselves.
 struct Name {
   /// A parameter, or a part of one that is fused: a part is called what it would be called alone, however the network
   /// stores it. Empty: the tensor is none of the network's weights, and passed over.
@@ -65,13 +67,16 @@ inline std::optional<std::vector<std::string_view>> match(std::string_view patte
   if (!name.empty()) return std::nullopt;
   return numbers;
 }
-/// The pattern with these numbers for its stars.
-inline std::string filled(std::string_view pattern, const std::vector<std::string_view>& numbers) {
+/// The pattern with these numbers for its stars, and a count.
+inline std::string filled(std::string_view pattern, const std::vector<std::string_view>& numbers,
+                          std::size_t count = 0) {
   std::string name;
   std::size_t next = 0;
   for (const char c : pattern)
     if (c == '*' && next < numbers.size())
       name += numbers[next++];
+    else if (c == '#')
+      name += std::to_string(count);
     else
       name += c;
   return name;

@@ -33,7 +33,7 @@ enum class Kind : unsigned {
   embedding = 1u << 8,
   head = 1u << 9,      ///< to the vocabulary
   scale = 1u << 10,    ///< gates, residual scales, mixing matrices
-  position = 1u << 11  ///< learned positions, absolute or relative
+  position = 1u << 11  ///< learned positions, biases by distance
 };
 inline constexpr std::size_t kKinds = 12;
 constexpr Kind operator|(Kind a, Kind b) { return Kind(unsigned(a) | unsigned(b)); }

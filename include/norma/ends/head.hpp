@@ -5,8 +5,13 @@
 #include <norma/ends/ports.hpp>
 #include <norma/kernels/activation.hpp>
 #include <norma/sublayer/linear.hpp>
+#include <norma/train/cross_entropy.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
@@ -17,7 +22,6 @@ enum class Reads { every_token, first_token, last_token };
 /// Between the stream and the outputs: act(x W^T + b), width to width, and the block's norm after it.
 struct HeadTransform {
   enum class Activation { none, gelu, tanh };
-  bool exists = false;
   Activation activation = Activation::none;
   bool norm = false;
 };
@@ -25,8 +29,8 @@ struct HeadTransform {
 /// From the stream to the outputs: read, transform, then z = scale (x W^T + b), and cap tanh(z / cap).
 struct Head {
   static constexpr Index kVocabulary = -1;
-  Reads reads = Reads::every_token;
-  HeadTransform transform{};
+  std::optional<Reads> reads{};  ///< every token; of images that have a class token, that: the first
+  std::optional<HeadTransform> transform{};
   Index outputs = kVocabulary;  ///< as many as tokens there are; of inputs without a vocabulary none; 0: none
   bool bias = false;
   double scale = 1;  ///< 1 / sqrt(width) in PaLM
@@ -47,7 +51,8 @@ class HeadModule {
     MatrixView<const T> y;
     MatrixView<T> read, a, h, f, z_in, z_uncapped, z;
     MatrixView<T> d_read, d_f;
-    InputPort<T> port;
+    Index tokens;     ///< of a sequence of y
+    Padding padding;  ///< among the rows that it gives: of one row per sequence, those of sequences without tokens
     typename Linear<T>::Tape transform, output;
     typename Norm::Tape norm;
     typename Logits::Tape logits;
@@ -55,10 +60,13 @@ class HeadModule {
 
   HeadModule(const Head& head, const Norm& norm, const Logits& logits)
       : head_(head),
+        reads_(head.reads.value_or(Reads::every_token)),
         transform_(1, Kind::head),
         output_((std::max)(head.outputs, Index(1)), Kind::head, head.bias),
         norm_(norm),
         logits_(logits) {
+    if (head.outputs < 0)
+      fail("head.outputs is " + std::to_string(head.outputs) + ", wanted 0 or more, or Head::kVocabulary");
     if (!simd::is_finite(head.scale) || head.scale == 0)
       fail("head.scale is " + std::to_string(head.scale) + ", wanted a number other than 0");
     if (!simd::is_finite(head.cap) || head.cap < 0)
@@ -68,14 +76,14 @@ class HeadModule {
   /// tied: the matrix that it shares, or null.
   void declare(Layout& layout, Index width, const Parameter* tied) {
     width_ = width;
-    if (head_.transform.exists) {
+    if (head_.transform) {
       transform_ = Linear<T>(width, Kind::head);
       {
         Layout::Level level(layout, "transform");
         transform_.declare(layout, width);
       }
       Layout::Level level(layout, "norm");
-      if (head_.transform.norm) norm_.declare(layout, width);
+      if (normed()) norm_.declare(layout, width);
     }
     if (head_.outputs == 0) return;
     if (tied != nullptr) {
@@ -93,8 +101,21 @@ class HeadModule {
 
   Index width_out() const { return head_.outputs > 0 ? head_.outputs : width_; }
   /// Of what it gives: one row per token, or per sequence.
-  Shape shape_out(Shape shape) const {
-    return head_.reads == Reads::every_token ? Shape{shape.batch, shape.tokens} : Shape{shape.batch, 1};
+  Shape shape_out(Shape shape) const { return {shape.batch, reads_all() ? shape.tokens : 1}; }
+
+  /// Stops unless there is a target for each row that it gives, of a stream of this shape: a class or kIgnoredTarget
+  /// where the row counts.
+  void check_targets(const std::int32_t* targets, Shape given, Shape shape, std::span<const Index> lengths) const {
+    const Shape wanted = shape_out(shape);
+    if (given.batch != wanted.batch || given.tokens != wanted.tokens)
+      fail("targets has shape " + shape_text({given.batch, given.tokens}) + ", wanted " +
+           shape_text({wanted.batch, wanted.tokens}));
+    if (targets == nullptr && wanted.rows() > 0) fail("targets has no memory (null)");
+    check_lengths("lengths", lengths, shape.batch, shape.tokens);
+    for (Index b = 0; b < wanted.batch; ++b) {
+      const Index length = lengths.empty() ? wanted.tokens : lengths[static_cast<std::size_t>(b)];
+      norma::check_targets(targets, (std::min)(length, wanted.tokens), width_out(), b * wanted.tokens);
+    }
   }
 
   /// y: the closed stream; dx: where its gradient goes.
@@ -102,9 +123,10 @@ class HeadModule {
     Tape t{};
     const Pass out{.shape = shape_out(pass.shape), .call = {}, .largest = false};
     const Index rows = out.shape.rows();
-    const bool every = head_.reads == Reads::every_token, transforms = head_.transform.exists;
+    const bool every = reads_all(), transforms = head_.transform.has_value();
     t.y = y;
-    t.port.padding = {given(pass.call.lengths), pass.shape.tokens};
+    t.tokens = pass.shape.tokens;
+    t.padding = {given(pass.call.lengths), out.shape.tokens};
     t.read = every ? MatrixView<T>{} : p.keep<T>(rows, width_);
     t.d_read = every ? dx : p.gradient<T>(rows, width_);
     if (transforms) {
@@ -128,7 +150,7 @@ class HeadModule {
     return t;
   }
 
-  /// What it gave: [rows of shape_out, width_out].
+  /// What it gave: [rows of shape_out, width_out], zeros in the padding.
   MatrixView<const T> result(const Tape& t) const {
     if (head_.outputs > 0) return t.z;
     return features(t);
@@ -137,18 +159,19 @@ class HeadModule {
   MatrixView<T> gradient(const Tape& t) const { return head_.outputs > 0 ? t.z : t.d_f; }
 
   void forward(const T* weights, const Tape& t) const {
-    for_each_read(t, [&](Index sequence, Index row) {
-      if (row >= 0)
-        std::copy_n(t.y.row(row), width_, t.read.row(sequence));
-      else
-        std::fill_n(t.read.row(sequence), width_, T(0));
-    });
-    if (head_.transform.exists) {
+    if (!reads_all()) {
+      kernels::fill(t.read, T(0));
+      for_each_read(t, [&](Index sequence, Index row) { std::copy_n(t.y.row(row), width_, t.read.row(sequence)); });
+    }
+    if (head_.transform) {
       transform_.forward(weights, read(t), t.a, t.transform);
       with_activation([&](auto act) { for_each(t.h, t.a, [](T, T a) { return activation::value<decltype(act)>(a); }); });
       if (normed()) norm_.forward(weights, MatrixView<const T>(t.h), t.f, t.norm);
     }
-    if (head_.outputs == 0) return;
+    if (head_.outputs == 0) {
+      if (t.padding && head_.transform) t.padding.clear(t.f);  // else zeros as they were read
+      return;
+    }
     output_.forward(weights, features(t), t.z_in, t.output);
     scale(t.z_in);
     if (active(logits_)) logits_.forward(weights, MatrixView<const T>(t.z_in), t.z_uncapped, t.logits);
@@ -156,8 +179,16 @@ class HeadModule {
       const T cap = static_cast<T>(head_.cap);
       for_each(t.z, t.z_uncapped, [cap](T, T z) { return cap * std::tanh(z / cap); });
     }
+    if (t.padding) t.padding.clear(t.z);
   }
 
+  /// The caller's gradient of the result, without what it has in the padding, to where backward expects it.
+  void enter(MatrixView<const T> dy, const Tape& t) const {
+    if (t.padding)
+      t.padding.copy(dy, gradient(t));
+    else
+      kernels::copy(dy, gradient(t));
+  }
   /// From gradient(t) to the dx of plan, which is assigned.
   void backward(const T* weights, MatrixView<T> dx, T* gradients, const Tape& t) const {
     if (head_.outputs > 0) {
@@ -174,36 +205,28 @@ class HeadModule {
       scale(t.z);
       output_.backward(weights, features(t), dz, t.d_f, Write::assign, gradients, t.output);
     }
-    if (head_.transform.exists) {
+    if (head_.transform) {
       const MatrixView<const T> d = t.d_f;
       if (normed()) norm_.backward(weights, MatrixView<const T>(t.h), d, t.d_f, Write::assign, gradients, t.norm);
       with_activation([&](auto act) { for_each(t.d_f, t.a, [](T dh, T a) { return dh * activation::derivative<decltype(act)>(a); }); });
       transform_.backward(weights, read(t), d, t.d_read, Write::assign, gradients, t.transform);
     }
-    if (head_.reads == Reads::every_token) return;
+    if (reads_all()) return;
     kernels::fill(dx, T(0));
-    for_each_read(t, [&](Index sequence, Index row) {
-      if (row >= 0) std::copy_n(t.d_read.row(sequence), width_, dx.row(row));
-    });
+    for_each_read(t, [&](Index sequence, Index row) { std::copy_n(t.d_read.row(sequence), width_, dx.row(row)); });
   }
 
  private:
-  bool normed() const { return head_.transform.exists && head_.transform.norm; }
-  MatrixView<const T> read(const Tape& t) const {
-    return head_.reads == Reads::every_token ? t.y : MatrixView<const T>(t.read);
-  }
-  MatrixView<const T> features(const Tape& t) const {
-    return head_.transform.exists ? MatrixView<const T>(t.f) : read(t);
-  }
-  /// f(sequence, row) for every sequence of which one token is read; row -1 for one without tokens.
+  bool reads_all() const { return reads_ == Reads::every_token; }
+  bool normed() const { return head_.transform && head_.transform->norm; }
+  MatrixView<const T> read(const Tape& t) const { return reads_all() ? t.y : MatrixView<const T>(t.read); }
+  MatrixView<const T> features(const Tape& t) const { return head_.transform ? MatrixView<const T>(t.f) : read(t); }
+  /// f(sequence, row) for the token that is read of every sequence which has one.
   template <class F>
   void for_each_read(const Tape& t, F&& f) const {
-    if (head_.reads == Reads::every_token) return;
-    const Padding& padding = t.port.padding;
     for (Index b = 0; b < t.read.rows; ++b) {
-      const Index length = padding ? padding.lengths[b] : padding.tokens;
-      const Index at = head_.reads == Reads::first_token ? 0 : length - 1;
-      f(b, length > 0 ? b * padding.tokens + at : Index(-1));
+      const Index length = t.padding ? t.padding.lengths[b] : t.tokens;
+      if (length > 0) f(b, b * t.tokens + (reads_ == Reads::first_token ? 0 : length - 1));
     }
   }
   template <class F>
@@ -214,7 +237,7 @@ class HeadModule {
 
   template <class F>
   void with_activation(const F& f) const {
-    switch (head_.transform.activation) {
+    switch (head_.transform->activation) {
       case HeadTransform::Activation::none:
         return f(activation::Identity{});
       case HeadTransform::Activation::gelu:
@@ -228,6 +251,7 @@ class HeadModule {
   }
 
   Head head_;
+  Reads reads_;
   Linear<T> transform_, output_;
   Norm norm_;
   Logits logits_;

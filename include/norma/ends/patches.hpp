@@ -9,7 +9,7 @@
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
 /// Images, row-major [batch, channels, height, width]: a row-major Eigen tensor of rank 4, or a pointer and sizes. They
-/// are the caller's and stay alive and unchanged until backward.
+/// are the caller's, and read by forward alone.
 template <class T>
 struct Images {
   const T* data = nullptr;
@@ -35,7 +35,7 @@ struct Patches {
   Index height = 224, width = 224, patch = 16, channels = 3;
   bool class_token = true;
   bool bias = true;
-  Head head{.reads = Reads::first_token};
+  Head head{};
 
   constexpr Index count() const { return height / patch * (width / patch); }
   constexpr Index tokens() const { return count() + (class_token ? 1 : 0); }
@@ -61,6 +61,7 @@ class PatchInput {
 
   Head head() const {
     Head head = options_.head;
+    if (!head.reads && options_.class_token) head.reads = Reads::first_token;
     if (head.outputs == Head::kVocabulary) head.outputs = 0;
     return head;
   }
@@ -85,9 +86,12 @@ class PatchInput {
     if (given.channels != options_.channels || given.height != options_.height || given.width != options_.width)
       fail(std::string(name) + " has shape " + shape_text({given.batch, given.channels, given.height, given.width}) +
            ", wanted " + shape_text({given.batch, options_.channels, options_.height, options_.width}));
+    if (given.batch < 0)
+      fail(std::string(name) + " has shape " + shape_text({given.batch, given.channels, given.height, given.width}) +
+           ", wanted a batch of 0 or more");
     if (given.data == nullptr && given.batch > 0) fail(std::string(name) + " has no memory (null)");
   }
-  Call inside(const Call& call) const { return call; }
+  const Call& inside(const Call& call) const { return call; }
 
   Tape plan(Plan& p, const Pass& pass, const Images<T>& given, MatrixView<T> x) const {
     Tape t{};
@@ -150,11 +154,11 @@ class PatchInput {
   /// f(offset in the images, offset in the patches) of every row of pixels that lies in one patch.
   template <class F>
   void for_each_pixel_row(Index batch, const F& f) const {
-    const Index size = options_.patch, across = options_.width / size, pixels = options_.height * options_.width;
+    const Index size = options_.patch, pixels = options_.height * options_.width;
     Index patch = 0;
     for (Index b = 0; b < batch; ++b)
       for (Index y = 0; y < options_.height; y += size)
-        for (Index x = 0; x < across * size; x += size)
+        for (Index x = 0; x < options_.width; x += size)
           for (Index c = 0; c < options_.channels; ++c)
             for (Index r = 0; r < size; ++r, patch += size)
               f((b * options_.channels + c) * pixels + (y + r) * options_.width + x, patch);

@@ -53,7 +53,7 @@ class QueryInput {
   void check(const char* name, Batch given, const Call&) const {
     if (given.size < 0) fail(std::string(name) + " is " + std::to_string(given.size) + ", wanted 0 or more");
   }
-  Call inside(const Call& call) const { return call; }
+  const Call& inside(const Call& call) const { return call; }
 
   Tape plan(Plan&, const Pass&, Batch, MatrixView<T> x) const { return {x}; }
   void forward(const T* weights, const Tape& t) const {

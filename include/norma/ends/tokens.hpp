@@ -54,7 +54,7 @@ class TokenInput {
   struct Tape {
     IdPort ids, types;
     const Index* positions;
-    Index tokens;
+    Index places;  ///< rows until the places begin again: a sequence's, or all
     MatrixView<T> x;
   };
 
@@ -64,15 +64,14 @@ class TokenInput {
         turns_(dims.rotary.width != 0),
         embedding_(options.size),
         types_(options.types) {
-    const auto number = [](const char* name, double value, bool right) {
-      if (!right) fail(std::string(name) + " is " + std::to_string(value) + ", wanted a number other than 0");
-    };
     if (options.size <= 0) fail("vocabulary is " + std::to_string(options.size) + ", wanted at least 1");
     if (options.types < 0) fail("types is " + std::to_string(options.types) + ", wanted 0 or more");
     if (options.positions.kind != PositionTable::none && options.positions.count < 1)
       fail("positions.count is " + std::to_string(options.positions.count) + ", wanted at least 1");
-    number("scale", options.scale, simd::is_finite(options.scale) && options.scale != 0);
-    number("gradient_share", options.gradient_share, simd::is_finite(options.gradient_share));
+    if (!simd::is_finite(options.scale) || options.scale == 0)
+      fail("scale is " + std::to_string(options.scale) + ", wanted a number other than 0");
+    if (!simd::is_finite(options.gradient_share))
+      fail("gradient_share is " + std::to_string(options.gradient_share) + ", wanted a number");
     if (options.positions.kind == PositionTable::sinusoid) sinusoids_ = sinusoids(options.positions.count, width_);
   }
 
@@ -90,16 +89,24 @@ class TokenInput {
   Index size() const { return options_.size; }
 
   void declare(Layout& layout) {
-    {
-      Layout::Level level(layout, "embedding");
-      embedding_.declare(layout, width_);
-    }
-    declare_rest(layout);
+    declare_embedding(layout);
+    declare_places(layout);
   }
-  /// With the embedding of another.
-  void declare_shared(Layout& layout, const TokenInput& other) {
-    embedding_ = other.embedding_;
-    declare_rest(layout);
+  /// The parts of it: of two inputs, each with places of its own, one can use the embedding of the other.
+  void declare_embedding(Layout& layout) {
+    Layout::Level level(layout, "embedding");
+    embedding_.declare(layout, width_);
+  }
+  void share_embedding(const TokenInput& other) { embedding_ = other.embedding_; }
+  void declare_places(Layout& layout) {
+    if (options_.positions.kind == PositionTable::learned) {
+      Layout::Level level(layout, "positions");
+      positions_ = layout.add("weight", options_.positions.count, width_, Kind::position);
+    }
+    if (options_.types > 0) {
+      Layout::Level level(layout, "types");
+      types_.declare(layout, width_);
+    }
   }
 
   Shape shape(const Tokens& given) const { return {given.shape.batch, given.shape.tokens}; }
@@ -110,33 +117,15 @@ class TokenInput {
     if (given.ids == nullptr && s.rows() > 0) fail(std::string(name) + " has no memory (null)");
     check_lengths("lengths", call.lengths, s.batch, s.tokens);
     if (given.types != nullptr && options_.types == 0) fail("types are given, but this model has no segments");
-    check_positions(call, s);
     for (Index b = 0; b < s.batch; ++b) {
       const Index count = call.lengths.empty() ? s.tokens : call.lengths[static_cast<std::size_t>(b)];
       embedding_.validate(name, given.ids, count, b * s.tokens);
       if (given.types != nullptr) types_.validate("types", given.types, count, b * s.tokens);
     }
-  }
-  /// The same for the places alone, where the tokens come embedded.
-  void check_positions(const Call& call, Shape s) const {
-    if (options_.positions.kind == PositionTable::none) return;
-    const Index count = options_.positions.count;
-    const auto positions = static_cast<Index>(call.positions.size());
-    if (positions != 0 && positions != s.tokens && positions != s.rows())
-      fail("positions has " + std::to_string(positions) + " values, wanted " + std::to_string(s.tokens) + " or " +
-           std::to_string(s.rows()));
-    for (Index i = 0; i < positions; ++i) {
-      const Index p = call.positions[static_cast<std::size_t>(i)];
-      if (p < 0 || p >= count)
-        fail("positions[" + std::to_string(i) + "] is " + std::to_string(p) + ", wanted 0 to " +
-             std::to_string(count - 1));
-    }
-    if (positions == 0 && s.tokens > count)
-      fail("tokens is " + std::to_string(s.tokens) + ", but this model has " + std::to_string(count) + " positions");
+    if (options_.positions.kind != PositionTable::none) check_positions(call, s);
   }
   /// The call as the blocks see it: positions that were for the table alone stay here.
   Call inside(Call call) const {
-    if (options_.causal) call.causal = true;
     if (options_.positions.kind != PositionTable::none && !turns_) call.positions = {};
     return call;
   }
@@ -148,8 +137,7 @@ class TokenInput {
     t.ids = IdPort::plan(p, pass, given.ids);
     if (options_.types > 0) t.types = IdPort::plan(p, pass, given.types);
     t.positions = norma::given(pass.call.positions);
-    t.tokens =
-        static_cast<Index>(pass.call.positions.size()) == pass.shape.rows() ? pass.shape.rows() : pass.shape.tokens;
+    t.places = position_per_row(pass.call, pass.shape) ? pass.shape.rows() : pass.shape.tokens;
     return t;
   }
 
@@ -159,7 +147,7 @@ class TokenInput {
     embedding_.forward(weights, t.ids.entered(), t.x);
     if (options_.scale != 1) kernels::scale(t.x, static_cast<T>(options_.scale), t.x);
     if (options_.positions.kind != PositionTable::none)
-      for (Index r = 0; r < t.x.rows; ++r) add_row(place(weights, t, r), t.x.row(r));
+      for_each_place(t, [&](Index r, Index position) { add_row(table(weights).row(position), t.x.row(r)); });
     if (options_.types > 0) {
       const std::int32_t* types = t.types.entered();
       for (Index r = 0; r < t.x.rows; ++r)
@@ -174,26 +162,14 @@ class TokenInput {
         add_row(dx.row(r), types_.weight().in(gradients).row(types != nullptr ? types[r] : 0));
     }
     if (options_.positions.kind == PositionTable::learned)
-      for (Index r = 0; r < dx.rows; ++r) add_row(dx.row(r), positions_.in(gradients).row(position(t, r)));
+      for_each_place(t, [&](Index r, Index position) { add_row(dx.row(r), positions_.in(gradients).row(position)); });
     const double share = options_.scale * options_.gradient_share;
     if (share != 1) kernels::scale(dx, static_cast<T>(share), dx);
     embedding_.backward(t.ids.entered(), MatrixView<const T>(dx), gradients);
   }
 
  private:
-  using Table = std::shared_ptr<const std::vector<T>>;
-
-  void declare_rest(Layout& layout) {
-    if (options_.positions.kind == PositionTable::learned) {
-      Layout::Level level(layout, "positions");
-      positions_ = layout.add("weight", options_.positions.count, width_, Kind::position);
-    }
-    if (options_.types > 0) {
-      Layout::Level level(layout, "types");
-      types_.declare(layout, width_);
-    }
-  }
-  static Table sinusoids(Index count, Index width) {
+  static auto sinusoids(Index count, Index width) {
     auto table = std::make_shared<std::vector<T>>(static_cast<std::size_t>(count * width));
     for (Index p = 0; p < count; ++p)
       for (Index i = 0; i < width; ++i) {
@@ -204,13 +180,36 @@ class TokenInput {
       }
     return table;
   }
-  static Index position(const Tape& t, Index row) {
-    return t.positions != nullptr ? t.positions[row % t.tokens] : row % t.tokens;
+  static bool position_per_row(const Call& call, Shape s) {
+    return static_cast<Index>(call.positions.size()) == s.rows();
   }
-  const T* place(const T* weights, const Tape& t, Index row) const {
-    const Index p = position(t, row);
-    return options_.positions.kind == PositionTable::learned ? positions_.in(weights).row(p)
-                                                             : sinusoids_->data() + p * width_;
+  void check_positions(const Call& call, Shape s) const {
+    const Index count = options_.positions.count;
+    const auto given = static_cast<Index>(call.positions.size());
+    if (given == 0 && s.tokens > count)
+      fail("tokens is " + std::to_string(s.tokens) + ", but this model has " + std::to_string(count) + " positions");
+    if (given != 0 && given != s.tokens && given != s.rows())
+      fail("positions has " + std::to_string(given) + " values, wanted " + std::to_string(s.tokens) + " or " +
+           std::to_string(s.rows()));
+    for (Index i = 0; i < given; ++i) {
+      const Index position = call.positions[static_cast<std::size_t>(i)];
+      const bool padding =
+          position_per_row(call, s) && !call.lengths.empty() && Padding{call.lengths.data(), s.tokens}.holds(i);
+      if (!padding && (position < 0 || position >= count))
+        fail("positions[" + std::to_string(i) + "] is " + std::to_string(position) + ", wanted 0 to " +
+             std::to_string(count - 1));
+    }
+  }
+  /// f(row, position) for every row that is no padding.
+  template <class F>
+  void for_each_place(const Tape& t, const F& f) const {
+    const Padding& padding = t.ids.padding;
+    for (Index r = 0; r < t.x.rows; ++r)
+      if (!padding || !padding.holds(r)) f(r, t.positions != nullptr ? t.positions[r % t.places] : r % t.places);
+  }
+  MatrixView<const T> table(const T* weights) const {
+    if (options_.positions.kind == PositionTable::learned) return positions_.in(weights);
+    return {sinusoids_->data(), options_.positions.count, width_};
   }
   void add_row(const T* x, T* y) const {
     for (Index i = 0; i < width_; ++i) y[i] += x[i];
@@ -221,7 +220,7 @@ class TokenInput {
   bool turns_;
   Embedding<T> embedding_, types_;
   Parameter positions_{};
-  Table sinusoids_;
+  std::shared_ptr<const std::vector<T>> sinusoids_;  // copies of a network share them
 };
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET

@@ -27,26 +27,80 @@ struct XavierUniform {
   }
 };
 
-/// Normal with this std before it is cut at +-2 std (so 0.88 of it after); matrices that write to the residual stream
-/// times 1 / sqrt(2 L), L the depth of their stack (Radford et al., GPT-2, 2019, section 2.3).
+/// Normal with one std for every matrix; where they are scaled, those that write to the residual stream times
+/// 1 / sqrt(2 L), L the depth of their stack (Radford et al., GPT-2, 2019, section 2.3).
+struct Normal {
+  double std = 0.02;
+  bool scale_residual_outputs = false;
+
+  double draw(const ParameterInfo& p, const Rng& rng, std::uint64_t i) const {
+    const bool output = scale_residual_outputs && contains(kResidualOutput, p.kind);
+    return std * (output ? 1 / std::sqrt(2.0 * p.layers) : 1.0) * rng.normal(i);
+  }
+};
+
+/// Another scheme of normal values, each redrawn until it is within 2 std; so 0.88 of its std is left.
+template <class Scheme = Normal>
+struct Truncated {
+  Scheme scheme{};
+  double draw(const ParameterInfo& p, const Rng& rng, std::uint64_t i) const {
+    // Attempt k of element i is element i of stream k.
+    Rng stream = rng;
+    for (std::uint64_t attempt = 1; std::fabs(stream.normal(i)) > 2; ++attempt) stream = rng.substream(attempt);
+    return scheme.draw(p, stream, i);
+  }
+};
+template <class Scheme>
+Truncated(Scheme) -> Truncated<Scheme>;
+
+/// Normal with its options, truncated.
 struct TruncatedNormal {
   double std = 0.02;
   bool scale_residual_outputs = true;
 
   double draw(const ParameterInfo& p, const Rng& rng, std::uint64_t i) const {
-    // Redrawn until inside: attempt k of element i is element i of stream k.
-    double z = rng.normal(i);
-    for (std::uint64_t attempt = 1; std::fabs(z) > 2; ++attempt) z = rng.substream(attempt).normal(i);
-    const bool output = scale_residual_outputs && contains(kResidualOutput, p.kind);
-    return std * (output ? 1 / std::sqrt(2.0 * p.layers) : 1.0) * z;
+    return Truncated{Normal{std, scale_residual_outputs}}.draw(p, rng, i);
   }
 };
 
-/// Normal with one std for every matrix.
-struct Normal {
-  double std = 0.02;
-  double draw(const ParameterInfo&, const Rng& rng, std::uint64_t i) const { return std * rng.normal(i); }
+/// Normal with std sqrt(1 / fan_in) (LeCun et al., "Efficient BackProp", 1998, section 4.6).
+struct LeCunNormal {
+  double draw(const ParameterInfo& p, const Rng& rng, std::uint64_t i) const {
+    return std::sqrt(1.0 / static_cast<double>(p.at.columns)) * rng.normal(i);
+  }
 };
+
+/// Normal with std sqrt(2 / (5 fan_in)): Xavier's for a matrix [4 width, width] (Nguyen and Salazar, arXiv 1910.05895,
+/// section 2.2, "SmallInit").
+struct SmallInit {
+  double draw(const ParameterInfo& p, const Rng& rng, std::uint64_t i) const {
+    return std::sqrt(0.4 / static_cast<double>(p.at.columns)) * rng.normal(i);
+  }
+};
+
+/// Normal with std 2 / (L sqrt(fan_out)), L the depth of the stack: for what writes to the residual stream, whose
+/// width is the fan_out (Wang and Komatsuzaki, GPT-J-6B, 2021, the authors' code).
+struct WangInit {
+  double draw(const ParameterInfo& p, const Rng& rng, std::uint64_t i) const {
+    return 2 / (p.layers * std::sqrt(static_cast<double>(p.at.rows))) * rng.normal(i);
+  }
+};
+
+/// One scheme for these kinds of parameters, another for the rest:
+///
+///   ForKinds{Kind::position, Normal{0.01}, Normal{0.02}}
+template <class Scheme, class Rest>
+struct ForKinds {
+  Kind kinds;
+  Scheme scheme{};
+  Rest rest{};
+
+  double draw(const ParameterInfo& p, const Rng& rng, std::uint64_t i) const {
+    return contains(kinds, p.kind) ? scheme.draw(p, rng, i) : rest.draw(p, rng, i);
+  }
+};
+template <class Scheme, class Rest>
+ForKinds(Kind, Scheme, Rest) -> ForKinds<Scheme, Rest>;
 
 /// Normal with std gain * sqrt(2 / fan_in) (He et al., arXiv 1502.01852, equation 10).
 struct KaimingNormal {

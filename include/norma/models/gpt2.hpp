@@ -7,8 +7,9 @@
 namespace norma::inline v0_1::inline NORMA_TARGET::models {
 
 /// GPT-2 (Radford et al., 2019, section 2.3): Pre-LN with a closing LayerNorm, learned positions, GELU in its tanh
-/// form, a tied head. Initial weights N(0, 0.02), positions N(0, 0.01) as in the authors' code, and those that write to
-/// the stream divided by sqrt(2 layers).
+/// form, a tied head. Initial weights N(0, 0.02), positions N(0, 0.01), as in the authors' code; those that write to
+/// the stream divided by sqrt(2 layers), as in the paper. Names as in transformers' GPT2Model; of GPT2LMHeadModel, with
+/// the prefix "transformer.".
 struct GPT2 {
   Index width = 768, heads = 12;
   int layers = 12;
@@ -28,33 +29,28 @@ struct GPT2 {
             {},
             {.eps = eps}};
   }
-  Normal init() const { return {0.02}; }
+  auto init() const { return ForKinds{Kind::position, Normal{0.01}, Normal{0.02, true}}; }
 
-  static constexpr std::span<const Name> names();
+  static constexpr Name kNames[] = {
+      {"embedding.weight", "wte.weight"},
+      {"positions.weight", "wpe.weight"},
+      {"layers.*.attention.pre.gamma", "h.*.ln_1.weight"},
+      {"layers.*.attention.pre.beta", "h.*.ln_1.bias"},
+      {"layers.*.attention.query_key_value.weight", "h.*.attn.c_attn.weight", Stored::transposed},
+      {"layers.*.attention.query_key_value.bias", "h.*.attn.c_attn.bias"},
+      {"layers.*.attention.output.weight", "h.*.attn.c_proj.weight", Stored::transposed},
+      {"layers.*.attention.output.bias", "h.*.attn.c_proj.bias"},
+      {"layers.*.feed_forward.pre.gamma", "h.*.ln_2.weight"},
+      {"layers.*.feed_forward.pre.beta", "h.*.ln_2.bias"},
+      {"layers.*.feed_forward.up.weight", "h.*.mlp.c_fc.weight", Stored::transposed},
+      {"layers.*.feed_forward.up.bias", "h.*.mlp.c_fc.bias"},
+      {"layers.*.feed_forward.down.weight", "h.*.mlp.c_proj.weight", Stored::transposed},
+      {"layers.*.feed_forward.down.bias", "h.*.mlp.c_proj.bias"},
+      {"close.gamma", "ln_f.weight"},
+      {"close.beta", "ln_f.bias"},
+      {"", "h.*.attn.bias"},  // the causal mask
+  };
 };
-
-namespace detail {
-inline constexpr Name kGPT2Names[] = {
-    {"embedding.weight", "wte.weight"},
-    {"positions.weight", "wpe.weight"},
-    {"layers.*.attention.pre.gamma", "h.*.ln_1.weight"},
-    {"layers.*.attention.pre.beta", "h.*.ln_1.bias"},
-    {"layers.*.attention.query_key_value.weight", "h.*.attn.c_attn.weight", Stored::transposed},
-    {"layers.*.attention.query_key_value.bias", "h.*.attn.c_attn.bias"},
-    {"layers.*.attention.output.weight", "h.*.attn.c_proj.weight", Stored::transposed},
-    {"layers.*.attention.output.bias", "h.*.attn.c_proj.bias"},
-    {"layers.*.feed_forward.pre.gamma", "h.*.ln_2.weight"},
-    {"layers.*.feed_forward.pre.beta", "h.*.ln_2.bias"},
-    {"layers.*.feed_forward.up.weight", "h.*.mlp.c_fc.weight", Stored::transposed},
-    {"layers.*.feed_forward.up.bias", "h.*.mlp.c_fc.bias"},
-    {"layers.*.feed_forward.down.weight", "h.*.mlp.c_proj.weight", Stored::transposed},
-    {"layers.*.feed_forward.down.bias", "h.*.mlp.c_proj.bias"},
-    {"close.gamma", "ln_f.weight"},
-    {"close.beta", "ln_f.bias"},
-    {"", "h.*.attn.bias"},  // the causal mask
-};
-}  // namespace detail
-constexpr std::span<const Name> GPT2::names() { return detail::kGPT2Names; }
 
 template <>
 inline constexpr auto kSizes<GPT2> = std::array{

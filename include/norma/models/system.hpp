@@ -11,7 +11,7 @@
 //     static constexpr GPT2 medium();                 the published sizes, by name
 //     template <class T> auto network() const;        the network
 //     auto init() const;                              the scheme of its initial weights
-//     static constexpr std::span<const Name> names(); what the checkpoint calls its parameters
+//     static constexpr Name kNames[] = {...};         what its checkpoints call the parameters, where there are some
 //   };
 #pragma once
 
@@ -19,6 +19,7 @@
 #include <norma/block/model.hpp>
 #include <norma/core/names.hpp>
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <utility>
@@ -38,7 +39,7 @@ class Built : public decltype(std::declval<const System&>().template network<T>(
   Parameters<T> initialize(const Rng& rng) const { return Network::initialize(rng, system_.init()); }
   using Network::initialize;
   /// What its checkpoints call the parameters.
-  static constexpr std::span<const Name> names() { return System::names(); }
+  static constexpr std::span<const Name> names() { return System::kNames; }
 
  private:
   System system_;
@@ -50,10 +51,25 @@ Built<System, T> build(const System& system) {
   return Built<System, T>(system);
 }
 
-/// A published size: its name, and how many parameters norma's network has.
+/// A table that begins as another: what several networks of a system share.
+template <std::size_t N, std::size_t M>
+constexpr std::array<Name, N + M> joined(const std::array<Name, N>& first, const std::array<Name, M>& rest) {
+  std::array<Name, N + M> all;
+  std::copy(rest.begin(), rest.end(), std::copy(first.begin(), first.end(), all.begin()));
+  return all;
+}
+
+/// The same tensors as nothing to load: those of another network in the same file.
+template <std::size_t N>
+constexpr std::array<Name, N> passed_over(std::array<Name, N> names) {
+  for (Name& name : names) name = {"", name.stored};
+  return names;
+}
+
+/// A published size, and how many parameters norma's network has.
 template <class System>
 struct Size {
-  const char* name;
+  const char* name;  ///< of the function of System that gives it
   System system;
   Index parameters;
 };

@@ -29,6 +29,7 @@ class Chain : public Product {
   Chain(M module, F sublayer) : module_(std::move(module)), sublayer_(std::move(sublayer)) {}
 
   Index outputs() const { return sublayer_.outputs(); }
+  Index memory_width() const requires(kReadsMemory<F>) { return sublayer_.memory_width(); }
   void declare(Layout& layout, Index width) {
     width_ = width;
     {
@@ -106,6 +107,13 @@ class Sum : public Product {
       : names_(names), terms_(std::move(first), std::move(rest)...) {}
 
   Index outputs() const { return std::get<0>(terms_).outputs(); }
+  Index memory_width() const requires(kReadsMemory<First> || ... || kReadsMemory<Rest>) {
+    Index width = 0;
+    each([&](auto i) {
+      if constexpr (kReadsMemory<std::tuple_element_t<i, decltype(terms_)>>) width = std::get<i>(terms_).memory_width();
+    });
+    return width;
+  }
   void declare(Layout& layout, Index width) {
     each([&](auto i) {
       Layout::Level level(layout, names_[i]);

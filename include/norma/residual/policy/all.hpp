@@ -29,5 +29,6 @@
 #include <norma/residual/policy/siamese_norm.hpp>
 #include <norma/residual/policy/sub_ln.hpp>
 #include <norma/residual/policy/t_fixup.hpp>
+#include <norma/residual/policy/with_embedding_norm.hpp>
 #include <norma/residual/policy/with_norm.hpp>
 #include <norma/residual/policy/with_qk_norm.hpp>

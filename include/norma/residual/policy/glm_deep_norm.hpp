@@ -7,8 +7,8 @@
 // The gain of the initial weights is (2 L)^(-1/2), on the matrices on which DeepNorm's beta acts. L counts blocks. The
 // exponent is 1/2 where DeepNorm has 1/4: then a step of Adam, not of SGD, moves the output of the stack as far at
 // every depth. Learned parameters: the norms', gamma = 1, beta = 0. No closing norm. The authors' code applies the same
-// chain shifted by one norm, so that the skip starts from the normed input; here the skip of the first sublayer is the
-// input.
+// chain shifted by one norm, so that the skip starts from the normed input: WithEmbeddingNorm<GLMDeepNorm>. Here the
+// skip of the first sublayer is the input.
 #pragma once
 
 #include <norma/residual/policy/deep_norm.hpp>
