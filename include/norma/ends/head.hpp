@@ -8,7 +8,6 @@
 #include <norma/train/cross_entropy.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -165,7 +164,8 @@ class HeadModule {
     }
     if (head_.transform) {
       transform_.forward(weights, read(t), t.a, t.transform);
-      with_activation([&](auto act) { for_each(t.h, t.a, [](T, T a) { return activation::value<decltype(act)>(a); }); });
+      with_activation(
+          [&](auto act) { for_each(t.h, t.a, [act](Pack, Pack a) NORMA_INLINE_LAMBDA { return act.value(a); }); });
       if (normed()) norm_.forward(weights, MatrixView<const T>(t.h), t.f, t.norm);
     }
     if (head_.outputs == 0) {
@@ -176,8 +176,8 @@ class HeadModule {
     scale(t.z_in);
     if (active(logits_)) logits_.forward(weights, MatrixView<const T>(t.z_in), t.z_uncapped, t.logits);
     if (head_.cap > 0) {
-      const T cap = static_cast<T>(head_.cap);
-      for_each(t.z, t.z_uncapped, [cap](T, T z) { return cap * std::tanh(z / cap); });
+      const Pack cap = simd::broadcast(static_cast<T>(head_.cap));
+      for_each(t.z, t.z_uncapped, [cap](Pack, Pack z) NORMA_INLINE_LAMBDA { return cap * simd::tanh(z / cap); });
     }
     if (t.padding) t.padding.clear(t.z);
   }
@@ -194,11 +194,9 @@ class HeadModule {
     if (head_.outputs > 0) {
       const MatrixView<const T> dz = t.z;
       if (head_.cap > 0) {
-        const T cap = static_cast<T>(head_.cap);
-        for_each(t.z, t.z_uncapped, [cap](T d, T z) {
-          const T bent = std::tanh(z / cap);
-          return d * (T(1) - bent * bent);
-        });
+        const Pack cap = simd::broadcast(static_cast<T>(head_.cap));
+        for_each(t.z, t.z_uncapped,
+                 [cap](Pack d, Pack z) NORMA_INLINE_LAMBDA { return d * activation::Tanh::derivative(z / cap); });
       }
       if (active(logits_))
         logits_.backward(weights, MatrixView<const T>(t.z_in), dz, t.z, Write::assign, gradients, t.logits);
@@ -208,7 +206,9 @@ class HeadModule {
     if (head_.transform) {
       const MatrixView<const T> d = t.d_f;
       if (normed()) norm_.backward(weights, MatrixView<const T>(t.h), d, t.d_f, Write::assign, gradients, t.norm);
-      with_activation([&](auto act) { for_each(t.d_f, t.a, [](T dh, T a) { return dh * activation::derivative<decltype(act)>(a); }); });
+      with_activation([&](auto act) {
+        for_each(t.d_f, t.a, [act](Pack dh, Pack a) NORMA_INLINE_LAMBDA { return dh * act.derivative(a); });
+      });
       transform_.backward(weights, read(t), d, t.d_read, Write::assign, gradients, t.transform);
     }
     if (reads_all()) return;
@@ -217,6 +217,8 @@ class HeadModule {
   }
 
  private:
+  using Pack = simd::Pack<T>;
+
   bool reads_all() const { return reads_ == Reads::every_token; }
   bool normed() const { return head_.transform && head_.transform->norm; }
   MatrixView<const T> read(const Tape& t) const { return reads_all() ? t.y : MatrixView<const T>(t.read); }
@@ -229,10 +231,13 @@ class HeadModule {
       if (length > 0) f(b, b * t.tokens + (reads_ == Reads::first_token ? 0 : length - 1));
     }
   }
+  /// y = f(y, x), a pack at a time.
   template <class F>
   static void for_each(MatrixView<T> y, MatrixView<const T> x, const F& f) {
     for (Index r = 0; r < y.rows; ++r)
-      for (Index i = 0; i < y.columns; ++i) y.row(r)[i] = f(y.row(r)[i], x.row(r)[i]);
+      simd::for_each_pack<T>(y.columns, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
+        simd::store_up_to(y.row(r) + i, f(simd::load_up_to(y.row(r) + i, k), simd::load_up_to(x.row(r) + i, k)), k);
+      });
   }
 
   template <class F>
