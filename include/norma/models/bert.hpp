@@ -42,6 +42,21 @@ inline constexpr std::array kBERTNames{
     Name{"", "cls.seq_relationship.weight"},  // whether one sentence follows the other
     Name{"", "cls.seq_relationship.bias"},
 };
+inline constexpr std::array kBERTPooler{
+    Name{"head.transform.weight", "bert.pooler.dense.weight"},
+    Name{"head.transform.bias", "bert.pooler.dense.bias"},
+};
+inline constexpr std::array kBERTMaskedHead{
+    Name{"head.transform.weight", "cls.predictions.transform.dense.weight"},
+    Name{"head.transform.bias", "cls.predictions.transform.dense.bias"},
+    Name{"head.norm.gamma", "cls.predictions.transform.LayerNorm.weight"},
+    Name{"head.norm.gamma", "cls.predictions.transform.LayerNorm.gamma", Stored::copy},
+    Name{"head.norm.beta", "cls.predictions.transform.LayerNorm.bias"},
+    Name{"head.norm.beta", "cls.predictions.transform.LayerNorm.beta", Stored::copy},
+    Name{"head.bias", "cls.predictions.bias"},
+    Name{"head.bias", "cls.predictions.decoder.bias", Stored::copy},
+    Name{"embedding.weight", "cls.predictions.decoder.weight", Stored::copy},
+};
 }  // namespace detail
 
 /// BERT (Devlin et al., arXiv 1810.04805, section 3, and the authors' code): Post-LN with a norm on the embeddings,
@@ -85,10 +100,7 @@ struct BERT {
   TruncatedNormal init() const { return {.std = 0.02, .scale_residual_outputs = false}; }
 
   static constexpr auto kNames =
-      joined(detail::kBERTNames, std::array{
-                                     Name{"head.transform.weight", "bert.pooler.dense.weight"},
-                                     Name{"head.transform.bias", "bert.pooler.dense.bias"},
-                                 });
+      joined(joined(detail::kBERTNames, detail::kBERTPooler), passed_over(detail::kBERTMaskedHead));
 };
 
 /// BERT as it was trained, without the loss on pairs of sentences: BERTMaskedLM{BERT::large()}. Of every token GELU(W x
@@ -107,19 +119,7 @@ struct BERTMaskedLM {
   auto init() const { return bert.init(); }
 
   static constexpr auto kNames =
-      joined(detail::kBERTNames, std::array{
-                                     Name{"head.transform.weight", "cls.predictions.transform.dense.weight"},
-                                     Name{"head.transform.bias", "cls.predictions.transform.dense.bias"},
-                                     Name{"head.norm.gamma", "cls.predictions.transform.LayerNorm.weight"},
-                                     Name{"head.norm.gamma", "cls.predictions.transform.LayerNorm.gamma", Stored::copy},
-                                     Name{"head.norm.beta", "cls.predictions.transform.LayerNorm.bias"},
-                                     Name{"head.norm.beta", "cls.predictions.transform.LayerNorm.beta", Stored::copy},
-                                     Name{"head.bias", "cls.predictions.bias"},
-                                     Name{"embedding.weight", "cls.predictions.decoder.weight", Stored::copy},
-                                     Name{"head.bias", "cls.predictions.decoder.bias", Stored::copy},
-                                     Name{"", "bert.pooler.dense.weight"},
-                                     Name{"", "bert.pooler.dense.bias"},
-                                 });
+      joined(joined(detail::kBERTNames, detail::kBERTMaskedHead), passed_over(detail::kBERTPooler));
 };
 
 template <>

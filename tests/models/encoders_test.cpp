@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Initial weights of the systems that are more than decoders of tokens: by kind, those of their headers.
+// Systems that are more than decoders of tokens: initial weights, by kind those of their headers; and files that hold
+// two of them.
+#include <norma/core/named_tensors.hpp>
 #include <norma/models/bert.hpp>
 #include <norma/models/clip.hpp>
 #include <norma/models/transformer.hpp>
@@ -67,6 +69,28 @@ TEST(InitialWeights, VLMDecoder) {
   expect_std(w, "layers.2.before.cross_attention.key.weight", 0.02);
   EXPECT_EQ(std_of(w, "layers.2.before.cross_attention.gate"), 0);
   EXPECT_EQ(std_of(w, "layers.2.before.feed_forward.gate"), 0);
+}
+
+/// Every tensor of B's file is one of A's own, or passed over.
+template <class A, class B>
+void expect_passes_over() {
+  const auto a = build(A{}), b = build(B{});
+  const auto own = named_tensors(a.layout(), a.names()).tensors;
+  for (const norma::StoredTensor& tensor : named_tensors(b.layout(), b.names()).tensors) {
+    const auto is = [&](const auto& other) { return other.name == tensor.name; };
+    const auto passes = [&](const norma::Name& line) {
+      return line.norma.empty() && norma::detail::match(line.stored, tensor.name);
+    };
+    const auto names = a.names();
+    EXPECT_TRUE(std::any_of(own.begin(), own.end(), is) || std::any_of(names.begin(), names.end(), passes))
+        << tensor.name;
+  }
+}
+TEST(Checkpoints, OfSeveralNetworks) {
+  expect_passes_over<CLIPText, CLIPVision>();
+  expect_passes_over<CLIPVision, CLIPText>();
+  expect_passes_over<BERT, BERTMaskedLM>();
+  expect_passes_over<BERTMaskedLM, BERT>();
 }
 
 }  // namespace
