@@ -238,7 +238,7 @@ void attention_forward(const AttentionProblem<T>& a, MatrixView<const T> q, Matr
           pack_panels<T, kKeys>(keys.row(j0), keys.stride, 1, count, n, key_panel);
           alignas(kAlignment) T s[kQueryBlock * kKeys];
           KeyBits seen[kQueryBlock];
-          small_product<T>({block_q.data, block_q.stride, 1}, {key_panel, 0, kKeys}, n, {s, queries, kKeys}, true);
+          small_product<T>({block_q.data, block_q.stride, 1}, {key_panel, 0, kKeys}, n, {s, queries, kKeys}, {});
           for (Index i = 0; i < queries; ++i) {
             T *const row = s + i * kKeys, tanh_s[kKeys];
             seen[i] = seen_keys(a, b, h, i0 + i, j0, count);
@@ -266,7 +266,7 @@ void attention_forward(const AttentionProblem<T>& a, MatrixView<const T> q, Matr
                             [&](Index j) { row[j] *= static_cast<T>(a.dropout_factor(b, h, i0 + i, j0 + j)); });
           }
           if (finite)
-            small_product<T>({s, kKeys, 1}, {values.row(j0), 0, values.stride}, count, out, false);
+            small_product<T>({s, kKeys, 1}, {values.row(j0), 0, values.stride}, count, out, {out.data, out.stride});
           else
             for (Index i = 0; i < queries; ++i)
               for_each_seen(seen[i], [&](Index j) { accumulate(s[i * kKeys + j], values.row(j0 + j), out.row(i), n); });
@@ -322,8 +322,8 @@ void attention_backward(const AttentionProblem<T>& a, MatrixView<const T> q, Mat
             pack_panels<T, kKeys>(values.row(j0), values.stride, 1, count, n, value_panel);
             alignas(kAlignment) T p[kQueryBlock * kKeys], ds[kQueryBlock * kKeys];  // weights; of the scores
             KeyBits seen[kQueryBlock];
-            small_product<T>({block_q.data, block_q.stride, 1}, {key_panel, 0, kKeys}, n, {p, queries, kKeys}, true);
-            small_product<T>({d_out.data, d_out.stride, 1}, {value_panel, 0, kKeys}, n, {ds, queries, kKeys}, true);
+            small_product<T>({block_q.data, block_q.stride, 1}, {key_panel, 0, kKeys}, n, {p, queries, kKeys}, {});
+            small_product<T>({d_out.data, d_out.stride, 1}, {value_panel, 0, kKeys}, n, {ds, queries, kKeys}, {});
             for (Index i = 0; i < queries; ++i) {
               T *const weight = p + i * kKeys, *const d = ds + i * kKeys, tanh_s[kKeys];
               seen[i] = seen_keys(a, b, h, i0 + i, j0, count);
@@ -366,9 +366,12 @@ void attention_backward(const AttentionProblem<T>& a, MatrixView<const T> q, Mat
             const MatrixView<T> d_block_keys = d_keys.middle_rows(j0, count),
                                 d_block_values = d_values.middle_rows(j0, count);
             if (block_finite) {
-              small_product<T>({ds, kKeys, 1}, {keys.row(j0), 0, keys.stride}, count, d_query, false);
-              small_product<T>({p, 1, kKeys}, {d_out.data, 0, d_out.stride}, queries, d_block_values, false);
-              small_product<T>({ds, 1, kKeys}, {block_q.data, 0, block_q.stride}, queries, d_block_keys, false);
+              small_product<T>({ds, kKeys, 1}, {keys.row(j0), 0, keys.stride}, count, d_query,
+                               {d_query.data, d_query.stride});
+              small_product<T>({p, 1, kKeys}, {d_out.data, 0, d_out.stride}, queries, d_block_values,
+                               {d_block_values.data, d_block_values.stride});
+              small_product<T>({ds, 1, kKeys}, {block_q.data, 0, block_q.stride}, queries, d_block_keys,
+                               {d_block_keys.data, d_block_keys.stride});
             } else {
               for (Index i = 0; i < queries; ++i)
                 for_each_seen(seen[i], [&](Index j) {

@@ -27,13 +27,23 @@ struct Lines {
   Index row_stride, step;
 };
 
+/// What the chains of a tile start from: zero, or what lies at data + row * stride, a row of which is c's.
+template <class T>
+struct Start {
+  const T* data = nullptr;
+  Index stride = 0;
+  Start below(Index rows, Index columns) const {
+    return data != nullptr ? Start{data + rows * stride + columns, stride} : *this;
+  }
+};
+
 /// What of a tile exists: `rows` of its rows, `last` columns of its last pack. Where b is padded, its packs can be read
 /// whole, and where a is, its rows.
 enum class Edge { none, padded, bare };
 
-/// c (assigned or added to) = a b over `depth`.
+/// c = start + a b over `depth`. start may be c.
 template <class T, Index kPacks, Edge kEdge>
-NORMA_INLINE void tile(Lines<T> a, Lines<T> b, Index depth, T* c, Index stride, bool from_zero, Index rows,
+NORMA_INLINE void tile(Lines<T> a, Lines<T> b, Index depth, T* c, Index stride, Start<T> start, Index rows,
                        Index last) {
   using namespace simd;
   constexpr bool kWhole = kEdge == Edge::none;
@@ -44,8 +54,8 @@ NORMA_INLINE void tile(Lines<T> a, Lines<T> b, Index depth, T* c, Index stride, 
     line[i] = a.data + (kEdge == Edge::bare ? (std::min)(i, rows - 1) : i) * a.row_stride;
     NORMA_UNROLL
     for (Index j = 0; j < kPacks; ++j) {
-      const T* const at = c + i * stride + j * kLanes<T>;
-      if (from_zero || (!kWhole && i >= rows))
+      const T* const at = start.data + i * start.stride + j * kLanes<T>;
+      if (start.data == nullptr || (!kWhole && i >= rows))
         sum[i][j] = zero<T>();
       else
         sum[i][j] = !kWhole && j + 1 == kPacks ? load_up_to(at, last) : load(at);
@@ -85,30 +95,29 @@ NORMA_INLINE void tile(Lines<T> a, Lines<T> b, Index depth, T* c, Index stride, 
 
 /// The same for a tile at an edge, of `columns` columns.
 template <class T, Edge kEdge>
-void edge_tile(Lines<T> a, Lines<T> b, Index depth, T* c, Index stride, bool from_zero, Index rows, Index columns) {
+void edge_tile(Lines<T> a, Lines<T> b, Index depth, T* c, Index stride, Start<T> start, Index rows, Index columns) {
   constexpr Index kLanes = simd::kLanes<T>;
   const Index packs = (columns + kLanes - 1) / kLanes, last = columns - (packs - 1) * kLanes;
   static_assert(kTilePacks == 3);
   if (packs == 1)
-    tile<T, 1, kEdge>(a, b, depth, c, stride, from_zero, rows, last);
+    tile<T, 1, kEdge>(a, b, depth, c, stride, start, rows, last);
   else if (packs == 2)
-    tile<T, 2, kEdge>(a, b, depth, c, stride, from_zero, rows, last);
+    tile<T, 2, kEdge>(a, b, depth, c, stride, start, rows, last);
   else
-    tile<T, 3, kEdge>(a, b, depth, c, stride, from_zero, rows, last);
+    tile<T, 3, kEdge>(a, b, depth, c, stride, start, rows, last);
 }
 
-/// c (assigned or added to) = a b for a few rows and columns, unpacked. c: [rows, columns]; b has whole packs to read
-/// only where its rows end in the middle of more.
+/// c = start + a b for a few rows and columns, unpacked. c: [rows, columns].
 template <class T>
-void small_product(Lines<T> a, Lines<T> b, Index depth, MatrixView<T> c, bool from_zero) {
+void small_product(Lines<T> a, Lines<T> b, Index depth, MatrixView<T> c, Start<T> start) {
   for (Index i = 0; i < c.rows; i += kTileRows)
     for (Index j = 0; j < c.columns; j += kTileColumns<T>) {
       const Lines<T> rows{a.data + i * a.row_stride, a.row_stride, a.step}, columns{b.data + j, 0, b.step};
       const Index tall = (std::min)(kTileRows, c.rows - i), wide = (std::min)(kTileColumns<T>, c.columns - j);
       if (tall == kTileRows && wide == kTileColumns<T>)
-        tile<T, kTilePacks, Edge::none>(rows, columns, depth, c.row(i) + j, c.stride, from_zero, tall, wide);
+        tile<T, kTilePacks, Edge::none>(rows, columns, depth, c.row(i) + j, c.stride, start.below(i, j), tall, wide);
       else
-        edge_tile<T, Edge::bare>(rows, columns, depth, c.row(i) + j, c.stride, from_zero, tall, wide);
+        edge_tile<T, Edge::bare>(rows, columns, depth, c.row(i) + j, c.stride, start.below(i, j), tall, wide);
     }
 }
 
