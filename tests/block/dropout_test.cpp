@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Dropout and drop path: rates, independence, evaluation.
+#include "kernel_attention.hpp"
 #include "kernel_network.hpp"
 
 namespace {
@@ -122,7 +123,7 @@ TEST(Dropout, DropPathRisesWithDepth) {
 // Case I06: dropped attention weights do not enter the softmax's backward as if they were the weights.
 TEST(Dropout, AttentionBackwardUsesTheWeightsBeforeTheDrop) {
   for (std::uint64_t seed = 0;; ++seed) {
-    kernels::AttentionProblem<double> p{1, 1, 2, 1, 1, 1, 1};
+    auto p = norma_test::with_packing<double>({1, 1, 2, 1, 1, 1, 1});
     p.dropout = {0.5, Rng(seed)};
     if (p.dropout.factor(0) == 0 || p.dropout.factor(1) != 0) continue;  // keep the first, drop the second
     const double q = 0, k[] = {1, 0}, v[] = {1, 3}, d_o = 1;

@@ -3,6 +3,7 @@
 #include <norma/kernels/attention.hpp>
 #include <norma/kernels/softmax.hpp>
 
+#include "kernel_attention.hpp"
 #include "kernel_case_norm.hpp"
 
 namespace {
@@ -46,8 +47,8 @@ TEST(CasesD, D01_BadRowAmongGoodOnes) {
 TEST(CasesD, D03_GarbageBehindTheCausalMask) {
   const float q[] = {1, 0, 0, 0}, k[] = {1, 1, kNan, kNan}, v[] = {2, 3, kNan, kNan};
   float o[4], lse[2];
-  norma::kernels::attention_forward<float>({1, 2, 2, 1, 1, 2, 1, true}, {q, 2, 2}, {k, 2, 2}, {v, 2, 2}, {o, 2, 2},
-                                           {lse, 2, 1});
+  norma::kernels::attention_forward<float>(norma_test::with_packing<float>({1, 2, 2, 1, 1, 2, 1, true}), {q, 2, 2},
+                                           {k, 2, 2}, {v, 2, 2}, {o, 2, 2}, {lse, 2, 1});
   EXPECT_EQ(o[0], 2.0f);
   EXPECT_EQ(o[1], 3.0f);
   EXPECT_TRUE(std::isnan(o[2]) && std::isnan(o[3]));
@@ -55,7 +56,7 @@ TEST(CasesD, D03_GarbageBehindTheCausalMask) {
   // garbage.
   const float q2[] = {1, 0, 1, 0}, k2[] = {kNan, kNan, 1, 1}, v2[] = {kNan, kNan, 2, 3}, d[] = {0, 0, 1, 1};
   float dq[4], dk[4], dv[4];
-  const norma::kernels::AttentionProblem<float> shape{2, 1, 1, 1, 1, 2, 1};
+  const auto shape = norma_test::with_packing<float>({2, 1, 1, 1, 1, 2, 1});
   norma::kernels::attention_forward<float>(shape, {q2, 2, 2}, {k2, 2, 2}, {v2, 2, 2}, {o, 2, 2}, {lse, 2, 1});
   norma::kernels::attention_backward<float>(shape, {q2, 2, 2}, {k2, 2, 2}, {v2, 2, 2}, {o, 2, 2}, {lse, 2, 1},
                                             {d, 2, 2}, {dq, 2, 2}, {dk, 2, 2}, {dv, 2, 2});

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernel_attention.hpp"
 #include "kernel_guard_page.hpp"
 #include "kernel_norm_oracle.hpp"
 
@@ -71,7 +72,7 @@ void check_other_tails(Index n) {
   BeforeGuardPage<T> k(2 * n), v(2 * n), dk(2 * n), dv(2 * n), dq(n), lse(1);
   k.fill([&](Index i) { return b[i % n]; });
   v.fill([](Index i) { return i; });
-  const norma::kernels::AttentionProblem<T> shape{1, 1, 2, 1, 1, n, 0.1};
+  const auto shape = norma_test::with_packing<T>({1, 1, 2, 1, 1, n, 0.1});
   norma::kernels::attention_forward<T>(shape, va, {k.data(), 2, n}, {v.data(), 2, n}, vy, {lse.data(), 1, 1});
   for (Index i = 0; i < n; ++i)
     ASSERT_NEAR(static_cast<double>(y[i]), static_cast<double>(i) + static_cast<double>(n) / 2, 1e-4);

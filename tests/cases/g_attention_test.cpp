@@ -2,6 +2,7 @@
 // Cases G: softmax and attention, as far as masks exist.
 #include <norma/norma.hpp>
 
+#include "kernel_attention.hpp"
 #include "kernel_case_norm.hpp"
 
 namespace {
@@ -14,9 +15,9 @@ std::vector<float> means(Index queries, bool causal, std::vector<float> values) 
   const auto keys = static_cast<Index>(values.size());
   const std::vector<float> q(static_cast<std::size_t>(queries)), k(values.size(), 3);
   std::vector<float> o(q.size(), 99), lse(q.size());
-  norma::kernels::attention_forward<float>({1, queries, keys, 1, 1, 1, 1, causal}, {q.data(), queries, 1},
-                                           {k.data(), keys, 1}, {values.data(), keys, 1}, {o.data(), queries, 1},
-                                           {lse.data(), queries, 1});
+  norma::kernels::attention_forward<float>(norma_test::with_packing<float>({1, queries, keys, 1, 1, 1, 1, causal}),
+                                           {q.data(), queries, 1}, {k.data(), keys, 1}, {values.data(), keys, 1},
+                                           {o.data(), queries, 1}, {lse.data(), queries, 1});
   return o;
 }
 

@@ -2,6 +2,7 @@
 // Cases G and D03: masks, lengths and biases.
 #include <norma/norma.hpp>
 
+#include "kernel_attention.hpp"
 #include "kernel_case_norm.hpp"
 
 namespace {
@@ -23,12 +24,13 @@ Result attend(Problem p, const std::vector<float>& q, const std::vector<float>& 
            std::vector<float>(v.size(), 99)};
   std::vector<float> lse(static_cast<std::size_t>(p.queries));
   if (d_o.empty()) d_o.assign(q.size(), 1);
-  norma::kernels::attention_forward<float>(p, {q.data(), p.queries, n}, {k.data(), p.keys, n}, {v.data(), p.keys, n},
-                                           {r.o.data(), p.queries, n}, {lse.data(), p.queries, 1});
-  norma::kernels::attention_backward<float>(p, {q.data(), p.queries, n}, {k.data(), p.keys, n}, {v.data(), p.keys, n},
-                                            {r.o.data(), p.queries, n}, {lse.data(), p.queries, 1},
-                                            {d_o.data(), p.queries, n}, {r.dq.data(), p.queries, n},
-                                            {r.dk.data(), p.keys, n}, {r.dv.data(), p.keys, n});
+  norma::kernels::attention_forward<float>(norma_test::with_packing(p), {q.data(), p.queries, n}, {k.data(), p.keys, n},
+                                           {v.data(), p.keys, n}, {r.o.data(), p.queries, n},
+                                           {lse.data(), p.queries, 1});
+  norma::kernels::attention_backward<float>(
+      norma_test::with_packing(p), {q.data(), p.queries, n}, {k.data(), p.keys, n}, {v.data(), p.keys, n},
+      {r.o.data(), p.queries, n}, {lse.data(), p.queries, 1}, {d_o.data(), p.queries, n}, {r.dq.data(), p.queries, n},
+      {r.dk.data(), p.keys, n}, {r.dv.data(), p.keys, n});
   return r;
 }
 

@@ -2,6 +2,7 @@
 // Cases H: grouped heads and rotary positions; K02: orders of a fused projection.
 #include <norma/norma.hpp>
 
+#include "kernel_attention.hpp"
 #include "kernel_case_norm.hpp"
 
 namespace {
@@ -15,8 +16,8 @@ using norma::TensorView;
 TEST(CasesH, H01_QueryHeadsShareTheirKeyHeadsInGroups) {
   const std::vector<float> q(4), k(2), v{10, 20};
   std::vector<float> o(4), lse(4);
-  norma::kernels::attention_forward<float>({1, 1, 1, 4, 2, 1, 1}, {q.data(), 1, 4}, {k.data(), 1, 2}, {v.data(), 1, 2},
-                                           {o.data(), 1, 4}, {lse.data(), 1, 4});
+  norma::kernels::attention_forward<float>(norma_test::with_packing<float>({1, 1, 1, 4, 2, 1, 1}), {q.data(), 1, 4},
+                                           {k.data(), 1, 2}, {v.data(), 1, 2}, {o.data(), 1, 4}, {lse.data(), 1, 4});
   expect_near(o, {10, 10, 20, 20}, 1e-6);
 }
 

@@ -4,6 +4,7 @@
 #include <norma/kernels/attention.hpp>
 #include <norma/kernels/norm.hpp>
 #include <norma/kernels/softmax.hpp>
+#include <kernel_attention.hpp>
 #include <plain_check.hpp>
 
 #include <bit>
@@ -178,9 +179,9 @@ struct Attention {
     const Index dim = problem.head_dim, queries = problem.queries, keys = problem.keys;
     o.assign(q.size(), 99), lse.assign(static_cast<std::size_t>(queries), 99);
     dq.assign(q.size(), 99), dk.assign(k.size(), 99), dv.assign(v.size(), 99);
-    norma::kernels::attention_forward<float>(problem, {q.data(), queries, dim}, {k.data(), keys, dim},
+    norma::kernels::attention_forward<float>(norma_test::with_packing(problem), {q.data(), queries, dim}, {k.data(), keys, dim},
                                              {v.data(), keys, dim}, {o.data(), queries, dim}, {lse.data(), queries, 1});
-    norma::kernels::attention_backward<float>(problem, {q.data(), queries, dim}, {k.data(), keys, dim},
+    norma::kernels::attention_backward<float>(norma_test::with_packing(problem), {q.data(), queries, dim}, {k.data(), keys, dim},
                                               {v.data(), keys, dim}, {o.data(), queries, dim}, {lse.data(), queries, 1},
                                               {d_o.data(), queries, dim}, {dq.data(), queries, dim},
                                               {dk.data(), keys, dim}, {dv.data(), keys, dim});

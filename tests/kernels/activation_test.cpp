@@ -62,10 +62,10 @@ void check(const std::vector<Wide>& points) {
   for (const Wide p : points) {
     const T x = static_cast<T>(p);
     const Wide right = o.value(x), slope = o.derivative(x);
-    const double error = static_cast<double>(std::fabs(static_cast<Wide>(F::value(x)) - right));
+    const double error = static_cast<double>(std::fabs(static_cast<Wide>(act::value<F>(x)) - right));
     const double e =
         error / (kUnit<T> * std::max<double>(std::fabs(static_cast<double>(x)), std::numeric_limits<T>::min()));
-    const double s = static_cast<double>(std::fabs(static_cast<Wide>(F::derivative(x)) - slope)) / kUnit<T>;
+    const double s = static_cast<double>(std::fabs(static_cast<Wide>(act::derivative<F>(x)) - slope)) / kUnit<T>;
     if (!(e <= worst)) worst = e, at = p;
     if (!(s <= worst_slope)) worst_slope = s, at_slope = p;
     // In the left tail the value keeps its digits, and loses only those that rounding the exponent x^2 / 2 takes.
@@ -97,21 +97,21 @@ TYPED_TEST(Activation, ValueAndDerivative) {
 TYPED_TEST(Activation, DerivativeIsThatOfTheValue) {
   for (double x = -6.03; x < 6; x += 0.11) {
     const double h = 1e-3;
-    const auto f = [](double v) { return TypeParam::value(v); };
+    const auto f = [](double v) { return act::value<TypeParam>(v); };
     const double numeric = (8 * (f(x + h) - f(x - h)) - (f(x + 2 * h) - f(x - 2 * h))) / (12 * h);
-    EXPECT_NEAR(TypeParam::derivative(x), numeric, 1e-10) << x;
+    EXPECT_NEAR(act::derivative<TypeParam>(x), numeric, 1e-10) << x;
   }
 }
 
 template <class F, class T>
 void check_special() {
   const T nan = std::numeric_limits<T>::quiet_NaN(), infinity = std::numeric_limits<T>::infinity();
-  EXPECT_TRUE(std::isnan(F::value(nan)));
-  EXPECT_TRUE(std::isnan(F::derivative(nan)));
-  EXPECT_EQ(F::value(infinity), infinity);
-  EXPECT_EQ(F::derivative(infinity), T(1));
-  EXPECT_EQ(F::derivative(-infinity), T(0));
-  EXPECT_EQ(F::value(T(0)), T(0));
+  EXPECT_TRUE(std::isnan(act::value<F>(nan)));
+  EXPECT_TRUE(std::isnan(act::derivative<F>(nan)));
+  EXPECT_EQ(act::value<F>(infinity), infinity);
+  EXPECT_EQ(act::derivative<F>(infinity), T(1));
+  EXPECT_EQ(act::derivative<F>(-infinity), T(0));
+  EXPECT_EQ(act::value<F>(T(0)), T(0));
 }
 TYPED_TEST(Activation, NanAndInfinity) {
   check_special<TypeParam, float>();
@@ -119,9 +119,9 @@ TYPED_TEST(Activation, NanAndInfinity) {
 }
 
 TEST(ReLU, KinkAtZero) {
-  EXPECT_EQ(act::ReLU::derivative(0.0f), 0.0f);
-  EXPECT_EQ(act::ReLU::derivative(-0.0f), 0.0f);
-  EXPECT_EQ(act::ReLU::derivative(std::numeric_limits<float>::denorm_min()), 1.0f);
+  EXPECT_EQ(act::derivative<act::ReLU>(0.0f), 0.0f);
+  EXPECT_EQ(act::derivative<act::ReLU>(-0.0f), 0.0f);
+  EXPECT_EQ(act::derivative<act::ReLU>(std::numeric_limits<float>::denorm_min()), 1.0f);
 }
 
 }  // namespace

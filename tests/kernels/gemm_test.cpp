@@ -108,12 +108,11 @@ TYPED_TEST(Gemm, AroundTiles) {
 }
 
 TYPED_TEST(Gemm, AroundBlocks) {
-  const Index k0 = detail::kBlockK, m0 = detail::kBlockRows, n0 = detail::kBlockColumns;
+  const Index k0 = detail::kBlockK, m0 = detail::kBlockRows;
   for (const Index k : {k0 - 1, k0, k0 + 1, 2 * k0 + 3}) this->every_form(5, 9, k);
   for (const Index m : {m0 - 1, m0, m0 + 1, 2 * m0 + 1}) this->every_form(m, 3, 6);
-  for (const Index n : {n0 - 1, n0, n0 + 1}) this->every_form(2, n, 3);
-  check<TypeParam>({m0 + 3, n0 + 5, k0 + 7, false, true, Write::add, 1, 1}, 13, 37);
-  check<TypeParam>({m0 + 3, n0 + 5, k0 + 7, true, false, Write::assign, 1, 1}, 13, 37);
+  check<TypeParam>({m0 + 3, 5, k0 + 7, false, true, Write::add, 1, 1}, 13, 37);
+  check<TypeParam>({m0 + 3, 101, k0 + 7, true, false, Write::assign, 1, 1}, 13, 37);
 }
 
 TYPED_TEST(Gemm, EmptySizes) {

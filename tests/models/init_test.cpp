@@ -43,7 +43,7 @@ TEST(InitialWeights, GPTJ) {
   expect_std(w, "layers.3.parallel.feed_forward.down.weight", kCut / 16);
 }
 TEST(InitialWeights, GPTNeoX) {
-  const auto w = drawn(GPTNeoX{.width = 40, .heads = 2, .layers = 4, .vocabulary = 50});
+  const auto w = drawn(GPTNeoX{.width = 40, .heads = 5, .layers = 4, .vocabulary = 50});
   for (const char* name : {"embedding.weight", "head.weight", "layers.0.parallel.attention.query_key_value.weight",
                            "layers.3.parallel.feed_forward.up.weight"})
     expect_std(w, name, 0.1);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <numbers>
 
+#include "kernel_attention.hpp"
 #include "kernel_network.hpp"
 
 namespace {
@@ -240,7 +241,7 @@ TEST(AttentionOptions, NumbersThatChangeNothing) {
 
 // A query whose window ends where its keys do, and one whose keys are all masked: zeros, and zero gradients.
 TEST(AttentionOptions, AWindowThatLeavesNothing) {
-  norma::kernels::AttentionProblem<double> p{1, 5, 5, 1, 1, 1, 1};
+  auto p = norma_test::with_packing<double>({1, 5, 5, 1, 1, 1, 1});
   const Index length = 2;
   const double distances[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
   p.key_lengths = &length;
@@ -298,6 +299,7 @@ TEST(DistanceBias, BucketsOfTheT5Code) {
   expect({32, 128}, false, {0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 23, 32, 46, 64, 91});
   expect({32, 128}, true, {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
                            16, 19, 21, 24, 27, 31, 35, 40, 46, 52, 59, 67, 77, 87, 99, 113});
+  expect({18, 128}, false, {0, 1, 2, 3, 4, 8, 16, 32, 64});  // whose logarithms fall just short of whole numbers
   expect({6, 9}, false, {0, 1, 3});
   expect({6, 9}, true, {0, 1, 2, 3, 5, 7});
   expect({4, 3}, false, {0, 1});

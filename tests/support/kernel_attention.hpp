@@ -1,10 +1,24 @@
 // SPDX-License-Identifier: MIT
-// Attention without masks but the causal one, in the order of the tests' lists.
+// Attention by itself: the scratch that a problem needs, and shapes without masks but the causal one.
 #pragma once
 
 #include <norma/kernels/attention.hpp>
 
+#include <limits>
+#include <vector>
+
 namespace norma_test {
+
+/// The problem with scratch for every worker, which holds NaN: one problem at a time.
+template <class T>
+norma::kernels::AttentionProblem<T> with_packing(norma::kernels::AttentionProblem<T> problem) {
+  static std::vector<T> memory;
+  const norma::Index workers = problem.executor.workers,
+                     each = norma::kernels::attention_scratch<T>(problem.head_dim, true);
+  memory.assign(static_cast<std::size_t>(workers * each), std::numeric_limits<T>::quiet_NaN());
+  problem.packing = {memory.data(), workers, each};
+  return problem;
+}
 
 struct AttentionShape {
   norma::Index batch, queries, keys, heads, head_dim;
@@ -13,7 +27,7 @@ struct AttentionShape {
 
   template <class T>
   norma::kernels::AttentionProblem<T> problem() const {
-    return {batch, queries, keys, heads, heads, head_dim, scale, causal};
+    return with_packing<T>({batch, queries, keys, heads, heads, head_dim, scale, causal});
   }
 };
 

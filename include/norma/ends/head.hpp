@@ -8,7 +8,6 @@
 #include <norma/train/cross_entropy.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -154,7 +153,8 @@ class HeadModule {
     }
     if (head_.transform) {
       transform_.forward(weights, read(t), t.a, t.transform);
-      with_activation([&](auto act) { for_each(t.h, t.a, [act](T, T a) { return act.value(a); }); });
+      with_activation(
+          [&](auto act) { for_each(t.h, t.a, [act](Pack, Pack a) NORMA_INLINE_LAMBDA { return act.value(a); }); });
       if (normed()) norm_.forward(weights, MatrixView<const T>(t.h), t.f, t.norm);
     }
     if (head_.outputs == 0) {
@@ -165,8 +165,8 @@ class HeadModule {
     scale(t.z_in);
     if (active(logits_)) logits_.forward(weights, MatrixView<const T>(t.z_in), t.z_uncapped, t.logits);
     if (head_.cap > 0) {
-      const T cap = static_cast<T>(head_.cap);
-      for_each(t.z, t.z_uncapped, [cap](T, T z) { return cap * std::tanh(z / cap); });
+      const Pack cap = simd::broadcast(static_cast<T>(head_.cap));
+      for_each(t.z, t.z_uncapped, [cap](Pack, Pack z) NORMA_INLINE_LAMBDA { return cap * simd::tanh(z / cap); });
     }
     if (t.padding) t.padding.clear(t.z);
   }
@@ -183,11 +183,9 @@ class HeadModule {
     if (head_.outputs > 0) {
       const MatrixView<const T> dz = t.z;
       if (head_.cap > 0) {
-        const T cap = static_cast<T>(head_.cap);
-        for_each(t.z, t.z_uncapped, [cap](T d, T z) {
-          const T bent = std::tanh(z / cap);
-          return d * (T(1) - bent * bent);
-        });
+        const Pack cap = simd::broadcast(static_cast<T>(head_.cap));
+        for_each(t.z, t.z_uncapped,
+                 [cap](Pack d, Pack z) NORMA_INLINE_LAMBDA { return d * activation::Tanh::derivative(z / cap); });
       }
       if (active(logits_))
         logits_.backward(weights, MatrixView<const T>(t.z_in), dz, t.z, Write::assign, gradients, t.logits);
@@ -197,7 +195,9 @@ class HeadModule {
     if (head_.transform) {
       const MatrixView<const T> d = t.d_f;
       if (normed()) norm_.backward(weights, MatrixView<const T>(t.h), d, t.d_f, Write::assign, gradients, t.norm);
-      with_activation([&](auto act) { for_each(t.d_f, t.a, [act](T dh, T a) { return dh * act.derivative(a); }); });
+      with_activation([&](auto act) {
+        for_each(t.d_f, t.a, [act](Pack dh, Pack a) NORMA_INLINE_LAMBDA { return dh * act.derivative(a); });
+      });
       transform_.backward(weights, read(t), d, t.d_read, Write::assign, gradients, t.transform);
     }
     if (reads_all()) return;
@@ -206,6 +206,8 @@ class HeadModule {
   }
 
  private:
+  using Pack = simd::Pack<T>;
+
   void declare_transform(Layout& layout) {
     if (!head_.transform) return;
     transform_ = Linear<T>(width_, Kind::head);
@@ -236,32 +238,24 @@ class HeadModule {
       if (length > 0) f(b, b * t.tokens + (reads_ == Reads::first_token ? 0 : length - 1));
     }
   }
+  /// y = f(y, x), a pack at a time.
   template <class F>
   static void for_each(MatrixView<T> y, MatrixView<const T> x, const F& f) {
     for (Index r = 0; r < y.rows; ++r)
-      for (Index i = 0; i < y.columns; ++i) y.row(r)[i] = f(y.row(r)[i], x.row(r)[i]);
+      simd::for_each_pack<T>(y.columns, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
+        simd::store_up_to(y.row(r) + i, f(simd::load_up_to(y.row(r) + i, k), simd::load_up_to(x.row(r) + i, k)), k);
+      });
   }
 
-  struct Tanh {
-    static T value(T x) { return std::tanh(x); }
-    static T derivative(T x) {
-      const T y = std::tanh(x);
-      return T(1) - y * y;
-    }
-  };
-  struct Same {
-    static T value(T x) { return x; }
-    static T derivative(T) { return T(1); }
-  };
   template <class F>
   void with_activation(const F& f) const {
     switch (head_.transform->activation) {
       case HeadTransform::Activation::none:
-        return f(Same{});
+        return f(activation::Identity{});
       case HeadTransform::Activation::gelu:
         return f(activation::GELU{});
       case HeadTransform::Activation::tanh:
-        return f(Tanh{});
+        return f(activation::Tanh{});
     }
   }
   void scale(MatrixView<T> z) const {

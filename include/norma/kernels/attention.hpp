@@ -17,8 +17,10 @@
 #include <norma/core/call.hpp>
 #include <norma/core/executor.hpp>
 #include <norma/kernels/dropout.hpp>
-#include <norma/kernels/simd_memory.hpp>
-#include <norma/kernels/softmax.hpp>
+#include <norma/kernels/elementwise.hpp>
+#include <norma/kernels/gemm_panels.hpp>
+#include <norma/kernels/gemm_tile.hpp>
+#include <norma/kernels/simd_math.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -40,6 +42,7 @@ struct AttentionProblem {
   AttentionMap<T> bias{};
   Dropout dropout{};
   Executor executor{};
+  MatrixView<T> packing{};        ///< attention_scratch elements for every worker
   const Index* prefix = nullptr;  ///< [batch] keys that every query sees although it is causal, or null
   Index window = 0;               ///< keys less than this away, or 0
   T cap = T(0);                   ///< of the scaled scores, or 0
@@ -70,7 +73,79 @@ struct AttentionProblem {
   }
 };
 
+/// Elements of scratch that a worker needs: the keys of one block side by side and, for backward, its values.
+template <class T>
+Index attention_scratch(Index head_dim, bool training) {
+  return (training ? 2 : 1) * head_dim * detail::kTileColumns<T>;
+}
+
 namespace detail {
+
+// Keys are seen a panel at a time: a bit each in a word. Blocks begin at multiples of it, so that what a query sees is
+// summed in one order whichever queries stand beside it. Queries are taken together so that a panel serves many.
+template <class T>
+inline constexpr Index kKeyBlock = kTileColumns<T>;
+inline constexpr Index kQueryBlock = 32;
+using KeyBits = std::uint64_t;
+static_assert(kKeyBlock<float> <= 64);
+
+inline KeyBits first_bits(Index count) { return count >= 64 ? ~KeyBits(0) : (KeyBits(1) << count) - 1; }
+
+/// Which of the keys [first, first + count) a query sees. The only place that knows about masks.
+template <class T>
+KeyBits seen_keys(const AttentionProblem<T>& a, Index b, Index h, Index query, Index first, Index count) {
+  const auto [begin, end] = a.visible(b, query);
+  const Index from = std::clamp<Index>(begin - first, 0, count), to = std::clamp<Index>(end - first, from, count);
+  KeyBits bits = first_bits(to) & ~first_bits(from);
+  const auto drop_unless = [&](auto&& keeps) {
+    for (Index j = from; j < to; ++j)
+      if (!keeps(first + j)) bits &= ~(KeyBits(1) << j);
+  };
+  if (a.keep.data != nullptr) {
+    const bool* keep = a.keep.row(b, h, query);
+    drop_unless([&](Index j) { return keep[j]; });
+  }
+  if (a.bias.data != nullptr) {
+    const T* bias = a.bias.row(b, h, query);
+    drop_unless([&](Index j) { return !simd::is_minus_infinity(bias[j]); });
+  }
+  return bits;
+}
+
+/// Products of a query with the keys [first, first + count) become scores. With a cap, tanh_s holds the hyperbolic
+/// tangents that they were capped by.
+template <class T>
+NORMA_INLINE void to_scores(const AttentionProblem<T>& a, Index b, Index h, Index query, Index first, Index count, T* s,
+                            T* tanh_s) {
+  const T* bias = a.bias.data != nullptr ? a.bias.row(b, h, query) + first : nullptr;
+  const T* distances = a.distances(h, query);
+  if (distances != nullptr) distances += first;
+  const simd::Pack<T> scale = simd::broadcast(static_cast<T>(a.scale)), cap = simd::broadcast(a.cap);
+  simd::for_each_pack<T>(count, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
+    simd::Pack<T> v = scale * simd::load_up_to(s + i, k);
+    if (a.cap > 0) {
+      const simd::Pack<T> bent = simd::tanh(v / cap);
+      simd::store_up_to(tanh_s + i, bent, k);
+      v = cap * bent;
+    }
+    if (bias != nullptr) v = v + simd::load_up_to(bias + i, k);
+    if (distances != nullptr) v = v + simd::load_up_to(distances + i, k);
+    simd::store_up_to(s + i, v, k);
+  });
+}
+
+/// Sets what is not seen to a value, up to the end of the block.
+template <class T>
+NORMA_INLINE void hide(KeyBits seen, T* s, T value) {
+  if (seen == first_bits(kKeyBlock<T>)) return;
+  for (Index j = 0; j < kKeyBlock<T>; ++j)
+    if ((seen >> j & 1) == 0) s[j] = value;
+}
+/// f(j) for every key that is seen, in order.
+template <class F>
+NORMA_INLINE void for_each_seen(KeyBits seen, const F& f) {
+  for (; seen != 0; seen &= seen - 1) f(static_cast<Index>(std::countr_zero(seen)));
+}
 
 template <class T>
 NORMA_INLINE T dot(const T* a, const T* b, Index n) {
@@ -89,38 +164,48 @@ NORMA_INLINE void accumulate(T s, const T* x, T* y, Index n) {
   });
 }
 
-inline constexpr Index kKeyBlock = 64;  // scores held at a time: a bit each in a word says which keys are seen
-
-/// One query and head: the scores against keys [first, first + count) that it may see, packed together at the front of
-/// s, with their places in `at`. Returns how many. The only place that knows about masks. With a cap, tanh_s holds the
-/// hyperbolic tangents that the scores were capped by.
+/// The keys that some query of [first, first + count) may see lie in [first, last).
 template <class T>
-NORMA_INLINE Index scores(const AttentionProblem<T>& a, Index b, Index h, Index query, const T* q, const T* keys,
-                          Index key_stride, Index first, Index count, T* s, Index* at, T* tanh_s) {
-  const bool* keep = a.keep.data != nullptr ? a.keep.row(b, h, query) : nullptr;
-  const T* bias = a.bias.data != nullptr ? a.bias.row(b, h, query) : nullptr;
-  Index seen = 0;
-  for (Index j = first; j < first + count; ++j) {
-    if (keep != nullptr && !keep[j]) continue;
-    if (bias != nullptr && simd::is_minus_infinity(bias[j])) continue;
-    s[seen] = dot(q, keys + j * key_stride, a.head_dim);
-    at[seen++] = j;
+typename AttentionProblem<T>::Keys visible_to_any(const AttentionProblem<T>& a, Index b, Index first, Index count) {
+  typename AttentionProblem<T>::Keys all{a.keys, 0};
+  for (Index i = first; i < first + count; ++i) {
+    const auto [begin, end] = a.visible(b, i);
+    if (begin >= end) continue;
+    all.first = (std::min)(all.first, begin);
+    all.last = (std::max)(all.last, end);
   }
-  T factor = static_cast<T>(a.scale);
-  if (a.cap > 0) {
-    for (Index i = 0; i < seen; ++i) tanh_s[i] = s[i] = std::tanh(factor * s[i] / a.cap);
-    factor = a.cap;
+  return all;
+}
+
+/// The largest of a block; NaN or not where there is one.
+template <class T>
+NORMA_INLINE T block_maximum(const T* s) {
+  simd::Pack<T> m = simd::load(s);
+  for (Index j = simd::kLanes<T>; j < kKeyBlock<T>; j += simd::kLanes<T>) m = simd::maximum(m, simd::load(s + j));
+  T lanes[simd::kLanes<T>];
+  simd::store(lanes, m);
+  return *std::max_element(lanes, lanes + simd::kLanes<T>);
+}
+/// A block's s becomes exp(s - shift); returns the sum.
+template <class T>
+NORMA_INLINE double block_exponentials(T* s, T shift) {
+  simd::WideSum<T> sum;
+  const simd::Pack<T> by = simd::broadcast(shift);
+  for (Index j = 0; j < kKeyBlock<T>; j += simd::kLanes<T>) {
+    const simd::Pack<T> p = simd::exp(simd::load(s + j) - by);
+    simd::store(s + j, p);
+    sum.add(p);
   }
-  const T* distances = a.distances(h, query);
-  if (bias == nullptr && distances == nullptr) {
-    for (Index i = 0; i < seen; ++i) s[i] *= factor;
-    return seen;
-  }
-  for (Index i = 0; i < seen; ++i) {
-    const T added = (bias != nullptr ? bias[at[i]] : T(0)) + (distances != nullptr ? distances[at[i]] : T(0));
-    s[i] = simd::fma(factor, s[i], added);
-  }
-  return seen;
+  return sum.total();
+}
+
+/// Whether zero times any element is zero.
+template <class T>
+bool all_finite(MatrixView<const T> m) {
+  bool finite = true;
+  for (Index r = 0; r < m.rows; ++r)
+    for (Index i = 0; i < m.columns; ++i) finite = finite & simd::is_finite(static_cast<double>(m.row(r)[i]));
+  return finite;
 }
 
 }  // namespace detail
@@ -130,48 +215,68 @@ template <class T>
 void attention_forward(const AttentionProblem<T>& a, MatrixView<const T> q, MatrixView<const T> k,
                        MatrixView<const T> v, MatrixView<T> o, MatrixView<T> log_sums) noexcept {
   using namespace detail;
+  constexpr Index kKeys = kKeyBlock<T>;
   const Index n = a.head_dim;
-  a.executor.split(a.batch * a.heads, 1, [&](Index, Index begin, Index end) {
+  a.executor.split(a.batch * a.heads, 1, [&](Index worker, Index begin, Index end) {
+    T* const key_panel = a.packing.row(worker);
     for (Index bh = begin; bh < end; ++bh) {
-      const Index b = bh / a.heads, h = bh % a.heads;
-      const Index kv = h * a.kv_heads / a.heads * n;
-      const T *keys = k.row(b * a.keys) + kv, *values = v.row(b * a.keys) + kv;
-      for (Index i = 0; i < a.queries; ++i) {
-        const Index row = b * a.queries + i;
-        const T* query = q.row(row) + h * n;
-        T* out = o.row(row) + h * n;
-        T s[kKeyBlock], tanh_s[kKeyBlock], maximum = T(0);
-        Index at[kKeyBlock];
-        double sum = 0;
-        bool any = false;
-        std::fill_n(out, n, T(0));
-        const auto [begin_key, end_key] = a.visible(b, i);
-        for (Index first = begin_key; first < end_key; first += kKeyBlock) {
-          const Index seen =
-              scores(a, b, h, i, query, keys, k.stride, first, (std::min)(kKeyBlock, end_key - first), s, at, tanh_s);
-          if (seen == 0) continue;
-          const T highest = row_maximum(s, seen);
-          double rescale = 1;
-          if (!any) {
-            maximum = highest;
-            any = true;
-          } else if (!(highest <= maximum)) {  // also when NaN: it must come through
-            const T shrink = std::exp(maximum - highest);
-            for (Index c = 0; c < n; ++c) out[c] *= shrink;
-            rescale = static_cast<double>(shrink);
-            maximum = highest;
+      const Index b = bh / a.heads, h = bh % a.heads, kv = h * a.kv_heads / a.heads * n;
+      const MatrixView<const T> keys = k.middle_rows(b * a.keys, a.keys).middle_columns(kv, n),
+                                values = v.middle_rows(b * a.keys, a.keys).middle_columns(kv, n);
+      const bool finite = all_finite(values);
+      for (Index i0 = 0; i0 < a.queries; i0 += kQueryBlock) {
+        const Index queries = (std::min)(kQueryBlock, a.queries - i0), row0 = b * a.queries + i0;
+        const MatrixView<const T> block_q = q.middle_rows(row0, queries).middle_columns(h * n, n);
+        const MatrixView<T> out = o.middle_rows(row0, queries).middle_columns(h * n, n);
+        T maximum[kQueryBlock];
+        double sum[kQueryBlock] = {};
+        bool any[kQueryBlock] = {};
+        fill(out, T(0));
+        const auto [first_key, last_key] = visible_to_any(a, b, i0, queries);
+        for (Index j0 = first_key / kKeys * kKeys; j0 < last_key; j0 += kKeys) {
+          const Index count = (std::min)(kKeys, a.keys - j0);
+          pack_panels<T, kKeys>(keys.row(j0), keys.stride, 1, count, n, key_panel);
+          alignas(kAlignment) T s[kQueryBlock * kKeys];
+          KeyBits seen[kQueryBlock];
+          small_product<T>({block_q.data, block_q.stride, 1}, {key_panel, 0, kKeys}, n, {s, queries, kKeys}, true);
+          for (Index i = 0; i < queries; ++i) {
+            T *const row = s + i * kKeys, tanh_s[kKeys];
+            seen[i] = seen_keys(a, b, h, i0 + i, j0, count);
+            if (seen[i] == 0) {
+              std::fill_n(row, kKeys, T(0));
+              continue;
+            }
+            to_scores(a, b, h, i0 + i, j0, count, row, tanh_s);
+            hide(seen[i], row, -std::numeric_limits<T>::infinity());
+            const T highest = block_maximum(row);
+            double rescale = 1;
+            if (!any[i]) {
+              maximum[i] = highest;
+              any[i] = true;
+            } else if (!(highest <= maximum[i])) {  // also when NaN: it must come through
+              const T shrink = std::exp(maximum[i] - highest);
+              for (Index c = 0; c < n; ++c) out.row(i)[c] *= shrink;
+              rescale = static_cast<double>(shrink);
+              maximum[i] = highest;
+            }
+            sum[i] = simd::fma(sum[i], rescale, block_exponentials(row, maximum[i]));
+            hide(seen[i], row, T(0));  // NaN, where the maximum is
+            if (a.dropout.acts())
+              for_each_seen(seen[i],
+                            [&](Index j) { row[j] *= static_cast<T>(a.dropout_factor(b, h, i0 + i, j0 + j)); });
           }
-          sum = simd::fma(sum, rescale, exponentials(s, seen, maximum));
-          for (Index j = 0; j < seen; ++j) {
-            if (a.dropout.acts()) s[j] *= static_cast<T>(a.dropout_factor(b, h, i, at[j]));
-            accumulate(s[j], values + at[j] * v.stride, out, n);
-          }
+          if (finite)
+            small_product<T>({s, kKeys, 1}, {values.row(j0), 0, values.stride}, count, out, false);
+          else
+            for (Index i = 0; i < queries; ++i)
+              for_each_seen(seen[i], [&](Index j) { accumulate(s[i * kKeys + j], values.row(j0 + j), out.row(i), n); });
         }
         // A query that sees no key stays zero; backward finds that out again from the masks.
-        log_sums.row(row)[h] = any ? maximum + static_cast<T>(std::log(sum)) : T(0);
-        const T normalize = any ? static_cast<T>(1 / sum) : T(0);
-        if (any)
-          for (Index c = 0; c < n; ++c) out[c] *= normalize;
+        for (Index i = 0; i < queries; ++i) {
+          log_sums.row(row0 + i)[h] = any[i] ? maximum[i] + static_cast<T>(std::log(sum[i])) : T(0);
+          if (any[i])
+            scale(MatrixView<const T>(out.middle_rows(i, 1)), static_cast<T>(1 / sum[i]), out.middle_rows(i, 1));
+        }
       }
     }
   });
@@ -185,47 +290,92 @@ void attention_backward(const AttentionProblem<T>& a, MatrixView<const T> q, Mat
                         MatrixView<const T> d_o, MatrixView<T> dq, MatrixView<T> dk, MatrixView<T> dv,
                         MatrixView<T> d_distance_bias = {}) noexcept {
   using namespace detail;
-  const Index n = a.head_dim;
-  const T scale = static_cast<T>(a.scale);
+  constexpr Index kKeys = kKeyBlock<T>;
+  const Index n = a.head_dim, group = a.heads / a.kv_heads;
   const bool capped = a.cap > 0;
-  const Index group = a.heads / a.kv_heads;
-  a.executor.split(a.batch * a.kv_heads, 1, [&](Index, Index begin, Index end) {
+  a.executor.split(a.batch * a.kv_heads, 1, [&](Index worker, Index begin, Index end) {
+    T *const key_panel = a.packing.row(worker), *const value_panel = key_panel + n * kKeys;
     for (Index bg = begin; bg < end; ++bg) {
-      const Index b = bg / a.kv_heads, g = bg % a.kv_heads, kv = g * n, first_key = b * a.keys;
-      for (Index j = first_key; j < first_key + a.keys; ++j) {
-        std::fill_n(dk.row(j) + kv, n, T(0));
-        std::fill_n(dv.row(j) + kv, n, T(0));
-      }
+      const Index b = bg / a.kv_heads, g = bg % a.kv_heads, kv = g * n;
+      const auto of_keys = [&](auto m) { return m.middle_rows(b * a.keys, a.keys).middle_columns(kv, n); };
+      const MatrixView<const T> keys = of_keys(k), values = of_keys(v);
+      const MatrixView<T> d_keys = of_keys(dk), d_values = of_keys(dv);
+      fill(d_keys, T(0));
+      fill(d_values, T(0));
+      const bool finite = all_finite(keys) && all_finite(values);
       for (Index h = g * group; h < (g + 1) * group; ++h) {
         T* const d_distances = d_distance_bias.data != nullptr ? d_distance_bias.row(b * a.heads + h) : nullptr;
         if (d_distances != nullptr) std::fill_n(d_distances, d_distance_bias.columns, T(0));
-        for (Index i = 0; i < a.queries; ++i) {
-          const Index row = b * a.queries + i;
-          const T *query = q.row(row) + h * n, *d_out = d_o.row(row) + h * n;
-          T* d_query = dq.row(row) + h * n;
-          std::fill_n(d_query, n, T(0));
-          const T log_sum = log_sums.row(row)[h], inner = dot(d_out, o.row(row) + h * n, n);
-          T s[kKeyBlock], tanh_s[kKeyBlock];
-          Index at[kKeyBlock];
-          const auto [begin_key, end_key] = a.visible(b, i);
-          for (Index first = begin_key; first < end_key; first += kKeyBlock) {
-            const Index seen = scores(a, b, h, i, query, k.row(first_key) + kv, k.stride, first,
-                                      (std::min)(kKeyBlock, end_key - first), s, at, tanh_s);
-            for (Index j = 0; j < seen; ++j) {
-              const Index key_row = first_key + at[j];
-              const T *key = k.row(key_row) + kv, *value = v.row(key_row) + kv;
-              const T m = a.dropout.acts() ? static_cast<T>(a.dropout_factor(b, h, i, at[j])) : T(1);
-              const T p = std::exp(s[j] - log_sum);
-              const T dp = simd::fma(m, dot(d_out, value, n), -inner);
-              T ds = scale * p * dp;
-              if (capped) ds *= (1 - tanh_s[j]) * (1 + tanh_s[j]);
-              if (d_distances != nullptr) {
-                T& sum = d_distances[at[j] - i + a.queries];
-                sum = simd::fma(p, dp, sum);
+        for (Index i0 = 0; i0 < a.queries; i0 += kQueryBlock) {
+          const Index queries = (std::min)(kQueryBlock, a.queries - i0), row0 = b * a.queries + i0;
+          const auto of_block = [&](auto m) { return m.middle_rows(row0, queries).middle_columns(h * n, n); };
+          const MatrixView<const T> block_q = of_block(q), d_out = of_block(d_o);
+          const MatrixView<T> d_query = of_block(dq);
+          const bool block_finite = finite && all_finite(block_q) && all_finite(d_out);
+          fill(d_query, T(0));
+          T inner[kQueryBlock];
+          for (Index i = 0; i < queries; ++i) inner[i] = dot(d_out.row(i), of_block(o).row(i), n);
+          const auto [first_key, last_key] = visible_to_any(a, b, i0, queries);
+          for (Index j0 = first_key / kKeys * kKeys; j0 < last_key; j0 += kKeys) {
+            const Index count = (std::min)(kKeys, a.keys - j0);
+            pack_panels<T, kKeys>(keys.row(j0), keys.stride, 1, count, n, key_panel);
+            pack_panels<T, kKeys>(values.row(j0), values.stride, 1, count, n, value_panel);
+            alignas(kAlignment) T p[kQueryBlock * kKeys], ds[kQueryBlock * kKeys];  // weights; of the scores
+            KeyBits seen[kQueryBlock];
+            small_product<T>({block_q.data, block_q.stride, 1}, {key_panel, 0, kKeys}, n, {p, queries, kKeys}, true);
+            small_product<T>({d_out.data, d_out.stride, 1}, {value_panel, 0, kKeys}, n, {ds, queries, kKeys}, true);
+            for (Index i = 0; i < queries; ++i) {
+              T *const weight = p + i * kKeys, *const d = ds + i * kKeys, tanh_s[kKeys];
+              seen[i] = seen_keys(a, b, h, i0 + i, j0, count);
+              if (seen[i] == 0) {
+                std::fill_n(weight, kKeys, T(0));
+                std::fill_n(d, kKeys, T(0));
+                continue;
               }
-              accumulate(m * p, d_out, dv.row(key_row) + kv, n);
-              accumulate(ds, key, d_query, n);
-              accumulate(ds, query, dk.row(key_row) + kv, n);
+              to_scores(a, b, h, i0 + i, j0, count, weight, tanh_s);
+              hide(seen[i], weight, -std::numeric_limits<T>::infinity());
+              block_exponentials(weight, log_sums.row(row0 + i)[h]);
+              hide(seen[i], weight, T(0));
+              T m[kKeys];
+              const bool drops = a.dropout.acts();
+              if (drops) {
+                std::fill_n(m, kKeys, T(0));
+                for_each_seen(seen[i], [&](Index j) { m[j] = static_cast<T>(a.dropout_factor(b, h, i0 + i, j0 + j)); });
+              }
+              const simd::Pack<T> mean = simd::broadcast(inner[i]), scale = simd::broadcast(static_cast<T>(a.scale)),
+                                  one = simd::broadcast(T(1));
+              for (Index j = 0; j < kKeys; j += simd::kLanes<T>) {
+                simd::Pack<T> w = simd::load(weight + j), dp = simd::load(d + j);
+                if (drops) dp = simd::load(m + j) * dp;
+                simd::Pack<T> score = w * (dp - mean);
+                simd::store(d + j, score);
+                if (drops) simd::store(weight + j, simd::load(m + j) * w);
+              }
+              if (d_distances != nullptr)
+                for_each_seen(seen[i], [&](Index j) { d_distances[j0 + j - i0 - i + a.queries] += d[j]; });
+              for (Index j = 0; j < kKeys; j += simd::kLanes<T>) {
+                simd::Pack<T> score = scale * simd::load(d + j);
+                if (capped) {
+                  const simd::Pack<T> bent = simd::load(tanh_s + j);
+                  score = score * (one - bent) * (one + bent);
+                }
+                simd::store(d + j, score);
+              }
+              hide(seen[i], d, T(0));
+            }
+            const MatrixView<T> d_block_keys = d_keys.middle_rows(j0, count),
+                                d_block_values = d_values.middle_rows(j0, count);
+            if (block_finite) {
+              small_product<T>({ds, kKeys, 1}, {keys.row(j0), 0, keys.stride}, count, d_query, false);
+              small_product<T>({p, 1, kKeys}, {d_out.data, 0, d_out.stride}, queries, d_block_values, false);
+              small_product<T>({ds, 1, kKeys}, {block_q.data, 0, block_q.stride}, queries, d_block_keys, false);
+            } else {
+              for (Index i = 0; i < queries; ++i)
+                for_each_seen(seen[i], [&](Index j) {
+                  accumulate(ds[i * kKeys + j], keys.row(j0 + j), d_query.row(i), n);
+                  accumulate(p[i * kKeys + j], d_out.row(i), d_block_values.row(j), n);
+                  accumulate(ds[i * kKeys + j], block_q.row(i), d_block_keys.row(j), n);
+                });
             }
           }
         }

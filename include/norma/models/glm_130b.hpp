@@ -3,6 +3,7 @@
 
 #include <norma/models/system.hpp>
 #include <norma/residual/policy/glm_deep_norm.hpp>
+#include <norma/residual/policy/with_embedding_norm.hpp>
 
 namespace norma::inline v0_1::inline NORMA_TARGET::models {
 
@@ -28,11 +29,11 @@ struct GLM130B {
     return {.width = width, .heads = heads, .hidden = hidden, .rotary = {.width = Rotary::kWholeHead}};
   }
   template <class T>
-  LanguageModel<Block<GLMDeepNorm, T, LayerNorm, Attention, GeGLU>> network() const {
+  LanguageModel<Block<WithEmbeddingNorm<GLMDeepNorm>, T, LayerNorm, Attention, GeGLU>> network() const {
     return {dimensions(),
             layers,
             {.size = vocabulary, .tied = true, .gradient_share = gradient_share},
-            {.embedding_norm = true},
+            {},
             {.eps = eps}};
   }
   auto init() const { return ForKinds{Kind::value | Kind::output | kFeedForward, XavierNormal{}, Normal{0.0052}}; }

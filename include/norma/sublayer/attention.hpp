@@ -156,6 +156,7 @@ class MultiHeadAttention : public Product {
       t.problem.bias = call.bias.as<T>();
     }
     t.problem.executor = p.executor();
+    t.problem.packing = p.scratch<T>(p.workers(), kernels::attention_scratch<T>(head_dim_, p.training()));
     if (call.training && dropout_rate_ > 0)
       t.problem.dropout = {dropout_rate_, Rng(call.seed).stream(dropout_name_).substream(call.step)};
 

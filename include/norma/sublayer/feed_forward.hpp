@@ -132,10 +132,11 @@ class FeedForward : public Product {
     for_each_row(t, [&](Index r) {
       const T *a = t.a.row(r), *b = t.b.row(r);
       T* h = t.h.row(r);
-      for (Index i = 0; i < hidden_; ++i) {
-        h[i] = Act::value(a[i]);
-        if constexpr (kGated) h[i] *= b[i];
-      }
+      simd::for_each_pack<T>(hidden_, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
+        simd::Pack<T> value = Act::value(simd::load_up_to(a + i, k));
+        if constexpr (kGated) value = value * simd::load_up_to(b + i, k);
+        simd::store_up_to(h + i, value, k);
+      });
     });
     run(hidden_entry_, t.h, t.h_out, t.hidden_entry);
     kernels::drop_elements(t.dropout, t.h_out);
@@ -154,15 +155,15 @@ class FeedForward : public Product {
     for_each_row(t, [&](Index r) {
       const T *a = t.a.row(r), *b = t.b.row(r);
       T *da = t.da.row(r), *db = t.db.row(r);
-      for (Index i = 0; i < hidden_; ++i) {
-        const T dh = da[i], slope = Act::derivative(a[i]);
+      simd::for_each_pack<T>(hidden_, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
+        const simd::Pack<T> dh = simd::load_up_to(da + i, k), argument = simd::load_up_to(a + i, k);
+        simd::Pack<T> d = dh * Act::derivative(argument);
         if constexpr (kGated) {
-          db[i] = dh * Act::value(a[i]);
-          da[i] = dh * slope * b[i];
-        } else {
-          da[i] = dh * slope;
+          simd::store_up_to(db + i, dh * Act::value(argument), k);
+          d = d * simd::load_up_to(b + i, k);
         }
-      }
+        simd::store_up_to(da + i, d, k);
+      });
     });
     if constexpr (kGated) {
       run(gate_entry_, t.a_in, t.da, t.gate_entry);
@@ -176,8 +177,6 @@ class FeedForward : public Product {
   }
 
  private:
-  /// Row by row: with -ffast-math a compiler's vector of exponentials rounds unlike the remainder of a loop, and where
-  /// that falls must not depend on the other rows.
   template <class F>
   static void for_each_row(const Tape& t, F&& f) {
     t.executor.split(t.a.rows, 1, [&](Index, Index begin, Index end) {

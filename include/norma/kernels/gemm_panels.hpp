@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// Operands of a product as its register tile reads them: panels of a few lines side by side, to[p][line], p along k.
+#pragma once
+
+#include <norma/kernels/simd_memory.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace norma::inline v0_1::inline NORMA_TARGET::kernels::detail {
+
+#if !defined(NORMA_SCALAR)
+/// a[0] b[0] a[1] b[1] ..., from lane kFrom of each on.
+template <Index kFrom, class V, std::size_t... Lane>
+NORMA_INLINE V zip(V a, V b, std::index_sequence<Lane...>) {
+  constexpr int kLanes = sizeof...(Lane);
+  return __builtin_shufflevector(
+      a, b, (static_cast<int>(kFrom) + static_cast<int>(Lane) / 2 + (Lane % 2 == 0 ? 0 : kLanes))...);
+}
+#endif
+
+/// Lines of one pack each become one line that takes an element from each in turn: v[0][0], v[1][0], ..., v[0][1], ...
+/// A transposition, where there are as many as lanes. Every round halves the distance of neighbours (a perfect
+/// shuffle).
+template <class T, Index kCount>
+NORMA_INLINE void interleave([[maybe_unused]] simd::Pack<T> (&v)[kCount]) {
+  if constexpr (kCount > 1) {
+#if !defined(NORMA_SCALAR)
+    constexpr Index kLanes = simd::kLanes<T>;
+    constexpr auto kAll = std::make_index_sequence<static_cast<std::size_t>(kLanes)>();
+    for (Index rounds = kCount; rounds > 1; rounds /= 2) {
+      simd::Pack<T> next[kCount];
+      NORMA_UNROLL
+      for (Index i = 0; i < kCount / 2; ++i) {
+        next[2 * i].v = zip<0>(v[i].v, v[i + kCount / 2].v, kAll);
+        next[2 * i + 1].v = zip<kLanes / 2>(v[i].v, v[i + kCount / 2].v, kAll);
+      }
+      NORMA_UNROLL
+      for (Index i = 0; i < kCount; ++i) v[i] = next[i];
+    }
+#endif
+  }
+}
+
+/// Lines along k, `kGroup` of them side by side, where the panel is `kWidth` wide.
+template <class T, Index kGroup, Index kWidth>
+NORMA_INLINE void pack_along(const T* from, Index line_stride, Index lines, Index depth, T* to) {
+  using namespace simd;
+  constexpr Index kLanes = simd::kLanes<T>;
+  static_assert(kGroup == kWidth || kGroup == kLanes);
+  for (Index p = 0; p < depth; p += kLanes) {
+    const Index count = (std::min)(kLanes, depth - p);
+    Pack<T> v[kGroup];
+    NORMA_UNROLL
+    for (Index l = 0; l < kGroup; ++l) v[l] = l < lines ? load_up_to(from + l * line_stride + p, count) : zero<T>();
+    interleave(v);
+    NORMA_UNROLL
+    for (Index q = 0; q < kGroup; ++q) {
+      const Index left = count * kGroup - q * kLanes;  // elements from this pack on
+      if (left > 0)
+        store_up_to(to + (kGroup == kWidth ? p * kWidth + q * kLanes : (p + q) * kWidth), v[q],
+                    (std::min)(left, kLanes));
+    }
+  }
+}
+
+/// Lines side by side into panels of kWidth: a cache line's worth of them at a time, since the next value along k may
+/// be a page away.
+template <class T, Index kWidth>
+NORMA_INLINE void pack_across(const T* from, Index k_stride, Index lines, Index depth, T* to) {
+  constexpr Index kPanels = (std::max)(kAlignment / (kWidth * static_cast<Index>(sizeof(T))), Index(1));
+  for (; lines >= kPanels * kWidth; lines -= kPanels * kWidth, from += kPanels * kWidth, to += kPanels * kWidth * depth)
+    for (Index p = 0; p < depth; ++p) {
+      NORMA_UNROLL
+      for (Index i = 0; i < kPanels; ++i)
+        std::memcpy(to + (i * depth + p) * kWidth, from + p * k_stride + i * kWidth, sizeof(T) * kWidth);
+    }
+  for (; lines > 0; lines -= kWidth, from += kWidth, to += kWidth * depth) {
+    const Index there = (std::min)(lines, kWidth);
+    for (Index p = 0; p < depth; ++p) {
+      std::copy_n(from + p * k_stride, there, to + p * kWidth);
+      std::fill_n(to + p * kWidth + there, kWidth - there, T(0));
+    }
+  }
+}
+
+/// `lines` lines of `depth` values as panels one after the other, the last filled up with zeros. Lines lie along k
+/// (k_stride 1), or side by side (line_stride 1).
+template <class T, Index kWidth>
+void pack_panels(const T* from, Index line_stride, Index k_stride, Index lines, Index depth, T* to) {
+  constexpr Index kGroup = kWidth % simd::kLanes<T> == 0 ? simd::kLanes<T> : kWidth;
+  if (k_stride != 1) return pack_across<T, kWidth>(from, k_stride, lines, depth, to);
+  for (; lines > 0; lines -= kWidth, from += kWidth * line_stride, to += kWidth * depth)
+    for (Index l = 0; l < kWidth; l += kGroup)
+      pack_along<T, kGroup, kWidth>(from + l * line_stride, line_stride, (std::max)(lines - l, Index(0)), depth,
+                                    to + l);
+}
+
+}  // namespace norma::inline v0_1::inline NORMA_TARGET::kernels::detail
