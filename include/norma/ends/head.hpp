@@ -242,7 +242,7 @@ class HeadModule {
   template <class F>
   static void for_each(MatrixView<T> y, MatrixView<const T> x, const F& f) {
     for (Index r = 0; r < y.rows; ++r)
-      simd::for_each_pack<T>(y.columns, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
+      simd::for_each_pack_once<T>(y.columns, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
         simd::store_up_to(y.row(r) + i, f(simd::load_up_to(y.row(r) + i, k), simd::load_up_to(x.row(r) + i, k)), k);
       });
   }

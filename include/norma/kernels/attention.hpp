@@ -131,26 +131,26 @@ Seen seen_by_block(const AttentionProblem<T>& a, Index b, Index h, Index query, 
   return seen;
 }
 
-/// Products of a query with the keys [first, first + count) become scores. With a cap, tanh_s holds the hyperbolic
-/// tangents that they were capped by.
+/// Products of a query with the block of keys [first, first + count) become scores. With a cap, tanh_s holds the
+/// hyperbolic tangents that they were capped by.
 template <class T>
-NORMA_INLINE void to_scores(const AttentionProblem<T>& a, Index b, Index h, Index query, Index first, Index count, T* s,
-                            T* tanh_s) {
+void to_scores(const AttentionProblem<T>& a, Index b, Index h, Index query, Index first, Index count, T* s, T* tanh_s) {
   const T* bias = a.bias.data != nullptr ? a.bias.row(b, h, query) + first : nullptr;
   const T* distances = a.distances(h, query);
   if (distances != nullptr) distances += first;
   const simd::Pack<T> scale = simd::broadcast(static_cast<T>(a.scale)), cap = simd::broadcast(a.cap);
-  simd::for_each_pack<T>(count, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
-    simd::Pack<T> v = scale * simd::load_up_to(s + i, k);
+  for (Index i = 0; i < count; i += simd::kLanes<T>) {
+    const Index k = (std::min)(simd::kLanes<T>, count - i);
+    simd::Pack<T> v = scale * simd::load(s + i);
     if (a.cap > 0) {
       const simd::Pack<T> bent = simd::tanh(v / cap);
-      simd::store_up_to(tanh_s + i, bent, k);
+      simd::store(tanh_s + i, bent);
       v = cap * bent;
     }
     if (bias != nullptr) v = v + simd::load_up_to(bias + i, k);
     if (distances != nullptr) v = v + simd::load_up_to(distances + i, k);
-    simd::store_up_to(s + i, v, k);
-  });
+    simd::store(s + i, v);
+  }
 }
 
 /// Sets what is not seen to a value, up to the end of the block.
@@ -198,7 +198,7 @@ typename AttentionProblem<T>::Keys visible_to_any(const AttentionProblem<T>& a, 
 
 /// The largest of a block; NaN or not where there is one.
 template <class T>
-NORMA_INLINE T block_maximum(const T* s) {
+T block_maximum(const T* s) {
   simd::Pack<T> m = simd::load(s);
   for (Index j = simd::kLanes<T>; j < kKeyBlock<T>; j += simd::kLanes<T>) m = simd::maximum(m, simd::load(s + j));
   T lanes[simd::kLanes<T>];
@@ -207,7 +207,7 @@ NORMA_INLINE T block_maximum(const T* s) {
 }
 /// A block's s becomes exp(s - shift); returns the sum.
 template <class T>
-NORMA_INLINE double block_exponentials(T* s, T shift) {
+double block_exponentials(T* s, T shift) {
   simd::WideSum<T> sum;
   const simd::Pack<T> by = simd::broadcast(shift);
   for (Index j = 0; j < kKeyBlock<T>; j += simd::kLanes<T>) {

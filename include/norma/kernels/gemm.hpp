@@ -98,7 +98,7 @@ void gemm(Operand<T> a, Operand<T> b, MatrixView<T> c, Write write, T* scratch, 
           const Lines<T> rows_of_a{packed_a + i * depth, 1, kTileRows}, rows_of_b{packed_b, 0, kTileColumns<T>};
           const Start<T> from = start.below(i0 + i, j);
           const Index tall = (std::min)(kTileRows, rows - i);
-          any_tile<T, Edge::packed, true>(rows_of_a, rows_of_b, depth, at, c.stride, from, tall, columns);
+          any_tile<T>(rows_of_a, rows_of_b, depth, at, c.stride, from, tall, columns);
         }
       }
     }

@@ -5,7 +5,6 @@
 #include <norma/kernels/simd_memory.hpp>
 
 #include <algorithm>
-#include <type_traits>
 
 namespace norma::inline v0_1::inline NORMA_TARGET::kernels::detail {
 
@@ -38,41 +37,30 @@ struct Start {
   }
 };
 
-/// What of a tile exists: `rows` of its rows, `last` columns of its last pack. Of packed operands, which are filled up,
-/// the rest can be read.
-enum class Edge { none, packed, bare };
-
-/// c = start + a b over `depth`. start may be c. kFetch: operands and result lie beyond the first-level cache.
-template <class T, Index kPacks, Edge kEdge, bool kFetch>
-NORMA_INLINE void tile(Lines<T> a, Lines<T> b, Index depth, T* c, Index stride, Start<T> start, Index rows,
-                       Index last) {
+/// A whole tile: c = start + a b over `depth`. start may be c. Of the last pack of b `last` columns are read, and
+/// `rows` rows of a: what is missing is computed from what is there.
+template <class T, Index kPacks>
+void tile(Lines<T> a, Lines<T> b, Index depth, T* c, Index stride, Start<T> start, Index rows, Index last) {
   using namespace simd;
-  constexpr bool kWhole = kEdge == Edge::none;
   Pack<T> sum[kTileRows][kPacks];
   const T* line[kTileRows];
   NORMA_UNROLL
   for (Index i = 0; i < kTileRows; ++i) {
-    line[i] = a.data + (kEdge == Edge::bare ? (std::min)(i, rows - 1) : i) * a.row_stride;
+    line[i] = a.data + (std::min)(i, rows - 1) * a.row_stride;
     NORMA_UNROLL
-    for (Index j = 0; j < kPacks; ++j) {
-      const T* const at = start.data + i * start.stride + j * kLanes<T>;
-      if (start.data == nullptr || (!kWhole && i >= rows))
-        sum[i][j] = zero<T>();
-      else
-        sum[i][j] = !kWhole && j + 1 == kPacks ? load_up_to(at, last) : load(at);
-    }
+    for (Index j = 0; j < kPacks; ++j)
+      sum[i][j] = start.data != nullptr ? load(start.data + i * start.stride + j * kLanes<T>) : zero<T>();
   }
   // The tile below is next, and its rows lie pages apart: no prefetcher finds them.
-  for (Index i = 0; i < kTileRows && kFetch; ++i)
+  for (Index i = 0; i < kTileRows; ++i)
     for (Index j = 0; j < kPacks; ++j) __builtin_prefetch(c + (kTileRows + i) * stride + j * kLanes<T>, 1);
   for (Index p = 0; p < depth; ++p, b.data += b.step) {
     Pack<T> row[kPacks];
     NORMA_UNROLL
-    for (Index j = 0; j < kPacks && kFetch; ++j) __builtin_prefetch(b.data + kAhead * b.step + j * kLanes<T>);
+    for (Index j = 0; j < kPacks; ++j) __builtin_prefetch(b.data + kAhead * b.step + j * kLanes<T>);
     NORMA_UNROLL
     for (Index j = 0; j < kPacks; ++j)
-      row[j] = kEdge == Edge::bare && j + 1 == kPacks ? load_up_to(b.data + j * kLanes<T>, last)
-                                                      : load(b.data + j * kLanes<T>);
+      row[j] = j + 1 == kPacks ? load_first(b.data + j * kLanes<T>, last) : load(b.data + j * kLanes<T>);
     NORMA_UNROLL
     for (Index i = 0; i < kTileRows; ++i) {
       const Pack<T> value = broadcast(line[i][p * a.step]);
@@ -83,36 +71,24 @@ NORMA_INLINE void tile(Lines<T> a, Lines<T> b, Index depth, T* c, Index stride, 
   NORMA_UNROLL
   for (Index i = 0; i < kTileRows; ++i) {
     NORMA_UNROLL
-    for (Index j = 0; j < kPacks; ++j) {
-      T* const at = c + i * stride + j * kLanes<T>;
-      if (!kWhole && i >= rows) continue;
-      if (!kWhole && j + 1 == kPacks)
-        store_up_to(at, sum[i][j], last);
-      else
-        store(at, sum[i][j]);
-    }
+    for (Index j = 0; j < kPacks; ++j) store(c + i * stride + j * kLanes<T>, sum[i][j]);
   }
 }
 
-/// The same for a tile of `rows` rows and `columns` columns, up to kTileRows and kTileColumns.
-template <class T, Edge kEdge, bool kFetch>
+/// The same for up to kTileRows rows and up to kTileColumns columns. At an edge it is computed whole in a copy: a tile
+/// that asked at every element whether it is there would not stay in registers, and be three times the code.
+template <class T>
 void any_tile(Lines<T> a, Lines<T> b, Index depth, T* c, Index stride, Start<T> start, Index rows, Index columns) {
+  static_assert(kTilePacks == 3);
   constexpr Index kLanes = simd::kLanes<T>;
   const Index packs = (columns + kLanes - 1) / kLanes, last = columns - (packs - 1) * kLanes;
-  const auto run = [&](auto count) NORMA_INLINE_LAMBDA {
-    constexpr Index kPacks = decltype(count)::value;
-    if (rows == kTileRows && last == kLanes)
-      tile<T, kPacks, Edge::none, kFetch>(a, b, depth, c, stride, start, rows, last);
-    else
-      tile<T, kPacks, kEdge, kFetch>(a, b, depth, c, stride, start, rows, last);
-  };
-  static_assert(kTilePacks == 3);
-  if (packs == 3)
-    run(std::integral_constant<Index, 3>());
-  else if (packs == 2)
-    run(std::integral_constant<Index, 2>());
-  else
-    run(std::integral_constant<Index, 1>());
+  const auto run = packs == 3 ? tile<T, 3> : packs == 2 ? tile<T, 2> : tile<T, 1>;
+  if (rows == kTileRows && last == kLanes) return run(a, b, depth, c, stride, start, rows, last);
+  alignas(kAlignment) T copy[static_cast<std::size_t>(kTileRows * kTileColumns<T>)] = {};
+  if (start.data != nullptr)
+    for (Index i = 0; i < rows; ++i) std::copy_n(start.data + i * start.stride, columns, copy + i * kTileColumns<T>);
+  run(a, b, depth, copy, kTileColumns<T>, {copy, kTileColumns<T>}, rows, last);
+  for (Index i = 0; i < rows; ++i) std::copy_n(copy + i * kTileColumns<T>, columns, c + i * stride);
 }
 
 /// c = start + a b for a few rows and columns, unpacked. c: [rows, columns].
@@ -124,9 +100,8 @@ void small_product(Lines<T> a, Lines<T> b, Index depth, MatrixView<T> c, Start<T
               width = tiles > 0 ? (packs + tiles - 1) / tiles * simd::kLanes<T> : 0;
   for (Index j = 0; j < c.columns; j += width)
     for (Index i = 0; i < c.rows; i += kTileRows)
-      any_tile<T, Edge::bare, false>({a.data + i * a.row_stride, a.row_stride, a.step}, {b.data + j, 0, b.step}, depth,
-                                     c.row(i) + j, c.stride, start.below(i, j), (std::min)(kTileRows, c.rows - i),
-                                     (std::min)(width, c.columns - j));
+      any_tile<T>({a.data + i * a.row_stride, a.row_stride, a.step}, {b.data + j, 0, b.step}, depth, c.row(i) + j,
+                  c.stride, start.below(i, j), (std::min)(kTileRows, c.rows - i), (std::min)(width, c.columns - j));
 }
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET::kernels::detail

@@ -307,6 +307,11 @@ NORMA_INLINE void for_each_pack(Index n, F&& body) {
   for (; i + kLanes<T> <= n; i += kLanes<T>) body(i, kLanes<T>);
   if (i < n) body(i, n - i);
 }
+/// The same for long bodies: one copy of it.
+template <class T, class F>
+NORMA_INLINE void for_each_pack_once(Index n, F&& body) {
+  for (Index i = 0; i < n; i += kLanes<T>) body(i, (std::min)(kLanes<T>, n - i));
+}
 /// Likewise, with a part of `head` < kLanes elements before the full packs. The two parts come first: so they share one
 /// copy of the body.
 template <class T, class F>

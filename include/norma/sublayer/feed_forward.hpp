@@ -132,7 +132,7 @@ class FeedForward : public Product {
     for_each_row(t, [&](Index r) {
       const T *a = t.a.row(r), *b = t.b.row(r);
       T* h = t.h.row(r);
-      simd::for_each_pack<T>(hidden_, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
+      simd::for_each_pack_once<T>(hidden_, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
         simd::Pack<T> value = Act::value(simd::load_up_to(a + i, k));
         if constexpr (kGated) value = value * simd::load_up_to(b + i, k);
         simd::store_up_to(h + i, value, k);
@@ -155,7 +155,7 @@ class FeedForward : public Product {
     for_each_row(t, [&](Index r) {
       const T *a = t.a.row(r), *b = t.b.row(r);
       T *da = t.da.row(r), *db = t.db.row(r);
-      simd::for_each_pack<T>(hidden_, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
+      simd::for_each_pack_once<T>(hidden_, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
         const simd::Pack<T> dh = simd::load_up_to(da + i, k), argument = simd::load_up_to(a + i, k);
         simd::Pack<T> d = dh * Act::derivative(argument);
         if constexpr (kGated) {
