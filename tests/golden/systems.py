@@ -31,8 +31,8 @@ def system(network, source, zero=(), names_prefix="", call={}, tokens=7, inputs=
     __ for a dot; or, transcribed ("equations:"), it is the forward pass, given the weights w(name, *shape), the inputs
     and the call too. network: what C++ calls the system. zero: ends of the names whose gradient is zero by theory, of
     norma's and of the package's. names_prefix: of the package's names, where norma's table has none. call: of norma's
-    Call, lengths, prefix or memory_lengths, a number per sequence. inputs(seed, entry): by the names that golden_system.hpp has for
-    them. forward(model, **inputs, **call): the outputs.
+    Call, lengths, prefix or memory_lengths, a number per sequence. inputs(seed, entry): by the names that
+    golden_system.hpp has for them. forward(model, **inputs, **call): the outputs.
     """
 
     def register(function):

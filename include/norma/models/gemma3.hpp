@@ -12,7 +12,8 @@ namespace norma::inline v0_1::inline NORMA_TARGET::models {
 /// the caps, and a window in five layers of six. Layers with a window have rotary positions of base 10000; the others
 /// of base 1000000, from 4B on slowed eight times. Sizes from the configurations of the checkpoints; from 4B on the
 /// vocabulary holds 64 tokens for images. Initial weights are not published: N(0, 0.02) as in transformers'
-/// configuration. Names as in transformers' Gemma3ForCausalLM.
+/// configuration. Names as in transformers' Gemma3ForCausalLM; in files that hold the image encoder too, with the
+/// prefix "language_model.".
 struct Gemma3 {
   Index width = 1152, heads = 4;
   int layers = 26;

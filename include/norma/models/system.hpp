@@ -4,7 +4,7 @@
 //
 //   auto model = norma::models::build(norma::models::GPT2::medium());
 //   auto weights = model.initialize(norma::Rng(42));                  // drawn as published
-//   norma::load("model.safetensors", weights, model.names());         // or those of a checkpoint: io/checkpoint.hpp
+//   norma::load("model.safetensors", weights, model.names());         // or those of a checkpoint: io/safetensors.hpp
 //
 //   struct GPT2 {
 //     Index width = 768; ...                          an aggregate: sizes that a user may change
