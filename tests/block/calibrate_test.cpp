@@ -2,6 +2,7 @@
 // What calibrate refuses: a pass without rows to measure, and one whose measure is no number to go on with.
 #include <norma/block/encoder_decoder.hpp>
 #include <norma/block/model.hpp>
+#include <norma/block/sequence_to_sequence.hpp>
 #include <norma/residual/policy/admin.hpp>
 
 #include <limits>
@@ -113,6 +114,37 @@ TEST(CalibrateNetworks, NeedARow) {
   EXPECT_EQ(calibrate(none), "calibrate: no row of target counts, so there is nothing to measure");
   EXPECT_EQ(calibrate({.memory_lengths = kNone}), "calibrate: no row of source counts, so there is nothing to measure");
   EXPECT_EQ(calibrate({}), "");
+}
+
+/// Through the ends of both sides: what is measured is what the stacks measure on the embedded streams.
+TEST(CalibrateNetworks, SequenceToSequenceMeasuresWhatItsStacksDo) {
+  const norma::SequenceToSequence<Block<Admin>, norma::DecoderBlock<Admin>> net(kDims, 1, 1, {.size = 5});
+  const norma::EncoderDecoder<Block<Admin>, norma::DecoderBlock<Admin>> stacks(kDims, 1, 1);
+  auto weights = some_weights(net), inner = stacks.gradients();
+  inner.for_each_parameter([&](const norma::ParameterInfo& info, auto map) { map = weights[info.name]; });
+  const std::vector<std::int32_t> source{0, 1, 2, 3, 4, 0}, target{4, 4, 1, 3, 0, 2};
+  const auto embedded = [&](const std::vector<std::int32_t>& ids) {
+    std::vector<float> x;
+    for (const std::int32_t id : ids)
+      for (Index i = 0; i < kWidth; ++i) x.push_back(weights["embedding.weight"](id, i));
+    return x;
+  };
+  const auto from = embedded(source), to = embedded(target);
+  std::vector<float> y(to.size());
+  auto a = net.workspace({2, 3, 3}), b = stacks.workspace({2, 3, 3});
+  const auto before = inner;
+  net.calibrate(weights, {source.data(), {2, 3}}, {target.data(), {2, 3}}, a, {.memory_lengths = kSome});
+  stacks.calibrate(inner, view(from, {2, 3}, kWidth), view(to, {2, 3}, kWidth), view(y, {2, 3}, kWidth), b,
+                   {.memory_lengths = kSome});
+  EXPECT_FALSE(same_bits(inner, before));
+  inner.for_each_parameter(
+      [&](const norma::ParameterInfo& info, auto map) { EXPECT_TRUE(map == weights[info.name]) << info.name; });
+  auto gradients = net.gradients();
+  EXPECT_EQ(error_of([&] { net.backward(weights, gradients, a); }), kNoTape);
+  EXPECT_EQ(error_of([&] {
+              net.calibrate(weights, {source.data(), {2, 3}}, {target.data(), {2, 3}}, a, {.memory_lengths = kNone});
+            }),
+            "calibrate: no row of source counts, so there is nothing to measure");
 }
 
 }  // namespace

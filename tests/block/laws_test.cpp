@@ -57,25 +57,6 @@ TYPED_TEST(Laws, GateAtOneIsPreLN) {
   EXPECT_TRUE(same_bits(a.dx, b.dx));
 }
 
-/// A norm on what enters, and then the placement; parameters are those of both.
-TYPED_TEST(Laws, WithEmbeddingNormIsThatNormAndThePlacement) {
-  const Encoder<Block<norma::WithEmbeddingNorm<norma::PostLN>, TypeParam>> whole(kDims, 3);
-  const Encoder<Block<norma::PostLN, TypeParam>> rest(kDims, 3);
-  const norma::Standalone<norma::LayerNorm<TypeParam>> norm({}, kDims.width);
-  EXPECT_EQ(whole.layout().entries().size(), rest.layout().entries().size() + 2);
-  const auto weights = perturbed(whole);
-  auto rest_weights = rest.gradients(), norm_weights = norm.gradients();
-  rest_weights.for_each_parameter([&](const norma::ParameterInfo& info, auto map) { map = weights[info.name]; });
-  norm_weights.for_each_parameter(
-      [&](const norma::ParameterInfo& info, auto map) { map = weights["open." + info.name]; });
-  auto x = noise<TypeParam>(kShape.rows() * kDims.width, "x"), opened = x, wanted = x, y = x;
-  auto a = whole.workspace(kShape), b = rest.workspace(kShape), c = norm.workspace(kShape);
-  norm.forward(norm_weights, tensor(x, kShape), tensor(opened, kShape), c);
-  rest.forward(rest_weights, tensor(opened, kShape), tensor(wanted, kShape), b);
-  whole.forward(weights, tensor(x, kShape), tensor(y, kShape), a);
-  EXPECT_TRUE(y == wanted);
-}
-
 /// What writes to the stream is zero.
 template <class T>
 void close_branches(Parameters<T>& weights) {

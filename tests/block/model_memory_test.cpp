@@ -145,6 +145,22 @@ TEST(ModelMemory, BehindClosedGatesAModelIsItself) {
   EXPECT_TRUE(model::same_bits(output(between, weights, {.memory = memory.view()}), alone));
 }
 
+/// A norm on what enters, and then the placement.
+TEST(ModelMemory, WithEmbeddingNormIsThatNormAndThePlacement) {
+  const Encoder<Block<WithEmbeddingNorm<PostLN>, double>> whole(kDims, 2);
+  const Encoder<Other> rest(kDims, 2);
+  const Standalone<LayerNorm<double>> norm({}, kWidth);
+  const auto weights = norma_test::moved(whole);
+  auto of_norm = norm.gradients();
+  of_norm.for_each_parameter([&](const ParameterInfo& info, auto map) { map = weights["open." + info.name]; });
+  EXPECT_EQ(whole.layout().count(), rest.layout().count() + norm.layout().count());
+  Values x = model::numbers(kBatch * kTokens * kWidth, "x"), opened = x, y = x;
+  auto a = norm.workspace(kShape), b = rest.workspace(kShape);
+  norm.forward(of_norm, model::view(x, kShape), model::view(opened, kShape), a);
+  rest.forward(taken(rest, weights), model::view(opened, kShape), model::view(y, kShape), b);
+  EXPECT_TRUE(model::same_bits(y, output(whole, weights, {})));
+}
+
 TEST(ModelMemory, Errors) {
   Dimensions none = kDims;
   none.memory_every = 0;
