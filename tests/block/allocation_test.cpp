@@ -122,7 +122,7 @@ TEST_F(Allocations, EncoderDecoder) {
       net,
       [&](Shape s, auto& w) {
         Call source = self(memory(s));
-        source.lengths = {};
+        source.lengths = source.prefix = {};
         source.training = false;  // the call's counts for both sides
         source.seed = 0;
         net.forward(weights, at(m_, memory(s)), at(x_, s), at(y_, s), w, cross(s, false), source);

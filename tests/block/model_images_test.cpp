@@ -43,7 +43,9 @@ TEST(ModelImages, Gradients) {
   }
 }
 TEST(ModelImages, Memory) {
-  const Net net(kDims, 2, kPatches);
+  Patches classes = kPatches;
+  classes.head.outputs = 9;
+  const Net net(kDims, 2, classes);
   Values images = model::numbers(2 * kPixels, "images"), gradient = images;
   const std::vector<Index> lengths{7, 3};
   const std::vector<std::int32_t> targets{3, 0};
@@ -126,6 +128,11 @@ TEST(ModelImages, Errors) {
               net.forward(weights, {images.data(), 3, 2, 6, 9}, workspace);
             }).find("for batch 3"),
             std::string::npos);
+  const std::vector<std::int32_t> targets{0, 0};
+  EXPECT_EQ(error_of([&] {
+              net.forward(weights, {images.data(), 2, 2, 6, 9}, {targets.data(), {2, 1}}, workspace);
+            }),
+            "targets are given, but this model's head has no outputs (Head::outputs)");
   EXPECT_EQ(forward({images.data(), 2, 2, 6, 9}), "");
 }
 

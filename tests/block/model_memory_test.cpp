@@ -80,7 +80,7 @@ TEST(ModelMemory, GradientsOfBlocksPutBetween) {
 TEST(ModelMemory, Memory) {
   Dimensions dims = kDims;
   dims.dropout = {.input = 0.3, .branch = 0.1};
-  const QueryNet queries(dims, 3, {.count = kTokens});
+  const QueryNet queries(dims, 3, {.count = kTokens, .head = {.outputs = 9}});
   MemoryTensor memory;
   const Call call{.lengths = kLengths, .memory_lengths = kMemoryLengths, .training = true, .seed = 2};
   const std::vector<std::int32_t> ids{0, 5, 2, 1, 1, 3, 4, 99, 99, 99}, targets(10, 8);

@@ -204,6 +204,7 @@ TEST(SequenceToSequence, Errors) {
     return error_of([&] { Net(kDims, encoder, decoder, options); });
   };
   EXPECT_EQ(make({.size = 0}, 1, 1), "vocabulary is 0, wanted at least 1");
+  EXPECT_EQ(error_of([] { Net({.width = -9}, 1, 1, kPaper); }), "width is -9, wanted at least 1");
   EXPECT_EQ(make({}, 0, 1), "encoder.layers is 0, wanted at least 1");
   EXPECT_EQ(make({}, 1, 0), "decoder.layers is 0, wanted at least 1");
 }

@@ -5,6 +5,7 @@ import transformers
 from torch import nn
 
 from golden import draw
+from packages import EncoderDecoder, EncoderDecoderConfig
 from systems import Sinusoids, system, token_ids
 
 
@@ -169,3 +170,18 @@ def ids_and_source(seed, entry):
         forward=lambda model, **inputs: model(**inputs), **SMALL, vocabulary=11, eps=1e-6)
 def transformer(**members):
     return TorchTransformer(**members)
+
+
+# torchscale: computes the softmax in float32 whatever the module's type.
+
+
+@system("DeepNetEncoderDecoder", "torchscale:architecture.encoder_decoder.EncoderDecoder(deepnorm=True)",
+        zero=("key.bias", "k_proj.bias"), inputs=ids_and_source, forward=lambda model, ids, source: model(source, ids)[0],
+        **SMALL, vocabulary=11)
+def deep_net_encoder_decoder(width, heads, layers, hidden, vocabulary):
+    options = EncoderDecoderConfig(
+        encoder_embed_dim=width, encoder_attention_heads=heads, encoder_layers=layers, encoder_ffn_embed_dim=hidden,
+        decoder_embed_dim=width, decoder_attention_heads=heads, decoder_layers=layers, decoder_ffn_embed_dim=hidden,
+        vocab_size=vocabulary, deepnorm=True, activation_fn="relu", dropout=0.0, no_scale_embedding=False,
+        share_all_embeddings=True)
+    return EncoderDecoder(options, torch.nn.Embedding(vocabulary, width), Sinusoids(width), None, Sinusoids(width))

@@ -26,6 +26,7 @@ sys.modules["timm.models.layers"] = types.SimpleNamespace(drop_path=None)
 from torchscale.architecture.config import EncoderDecoderConfig  # noqa: E402
 from torchscale.architecture.decoder import Decoder  # noqa: E402
 from torchscale.architecture.encoder import Encoder  # noqa: E402
+from torchscale.architecture.encoder_decoder import EncoderDecoder  # noqa: E402
 
 ngpt = sys.modules["nGPT_pytorch.nGPT"]
 # These classes define == and so, by Python's rules, have no hash; torch needs one to list parameters.

@@ -115,6 +115,32 @@ TYPED_TEST(Gemm, AroundBlocks) {
   check<TypeParam>({m0 + 3, 101, k0 + 7, true, false, Write::assign, 1, 1}, 13, 37);
 }
 
+// A bias is where chains start: the same bits as a product added to rows that hold it.
+TYPED_TEST(Gemm, StartsFromABias) {
+  using T = TypeParam;
+  const norma::Executor two{2, [](void*, Index count, void (*task)(void*, Index), void* data) {
+                              for (Index i = count; i-- > 0;) task(data, i);
+                            }};
+  for (const Case& s : {Case{3, 5, 0, false, true}, Case{3, 70, 9, false, true}, Case{70, 3, 9, false, true},
+                        Case{17, 101, detail::kBlockK + 5, false, true}}) {
+    Product<T> p(s);
+    Guarded<T> bias(1, s.n), c(s.m, s.n, 1, 2), wanted(s.m, s.n);
+    Random random(7);
+    bias.fill([&](Index, Index) { return random.normal(); });
+    wanted.fill([&](Index, Index j) { return bias(0, j); });
+    const auto a = norma::kernels::plain(p.a.in());
+    const auto b = norma::kernels::transposed(p.b.in());
+    gemm<T>(a, b, wanted.view(), Write::add, p.scratch.data());
+    const Index each = gemm_scratch<T>(s.m, s.n, s.k);
+    Guarded<T> packing(2, each);
+    for (const norma::Executor& executor : {norma::Executor{}, two}) {
+      gemm<T>(executor, a, b, c.view(), Write::assign, packing.view(), bias.data());
+      for (Index i = 0; i < s.m; ++i) EXPECT_TRUE(same_bits(c.row(i), wanted.row(i), s.n)) << i;
+      EXPECT_TRUE(c.intact() && bias.intact());
+    }
+  }
+}
+
 TYPED_TEST(Gemm, EmptySizes) {
   using T = TypeParam;
   for (const Write write : {Write::assign, Write::add}) {

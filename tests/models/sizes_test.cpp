@@ -106,6 +106,7 @@ TEST(Sizes, AreAsPublished) {
   expect_sizes<Qwen3>("Qwen3");
   expect_sizes<DeepNet>("DeepNet");
   expect_sizes<CogView>("CogView");
+  expect_sizes<DeepNetEncoderDecoder>("DeepNetEncoderDecoder");
   expect_sizes<Transformer>("Transformer");
   expect_sizes<BERT>("BERT");
   expect_sizes<BERTMaskedLM>("BERTMaskedLM");

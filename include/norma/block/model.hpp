@@ -47,21 +47,9 @@ class ModelCore {
 
   ModelCore(const Dimensions& dims, int layers, const Options& options, const Policy& policy, const Norm& norm,
             Layout& layout)
-      : width_(checked_width(dims.width)),
-        ends_(Sequence<BodyType>::ends(policy, {.layer = layers, .layers = layers}, norm, dims)),
-        input_(declared(Input(options, dims),
-                        gain_of(Sequence<BodyType>::ends(policy, {.layer = 1, .layers = layers}, norm, dims)), layout)),
-        stack_(dims, {.layer = 1, .layers = layers}, layers, Span::stack, policy, norm, layout),
-        head_(input_.head(), norm, ends_.template get<slot::logits>(None{})) {
-    layout.set_gain(gain_of(ends_));
-    {
-      Layout::Level level(layout, "head");
-      head_.declare(layout, dims.width, input_.tied());
-    }
-    Layout::Level level(layout, "logits");
-    head_.declare_logits(layout);
-    layout.set_gain({});
-  }
+      : ModelCore(dims, layers, options, policy, norm, layout,
+                  Sequence<BodyType>::ends(policy, {.layer = 1, .layers = layers}, norm, dims),
+                  Sequence<BodyType>::ends(policy, {.layer = layers, .layers = layers}, norm, dims)) {}
 
   Index width() const { return width_; }
   Index memory_width() const { return stack_.memory_width(); }
@@ -122,9 +110,15 @@ class ModelCore {
   void after_step(const Layout& layout, T* weights) const { stack_.after_step(layout.entries(), weights); }
 
  private:
-  static Index checked_width(Index width) {
-    if (width <= 0) fail("width is " + std::to_string(width) + ", wanted at least 1");
-    return width;
+  /// first, last: what the policy says of the ends at the first block, which the input comes before, and at the last,
+  /// which the head follows.
+  ModelCore(const Dimensions& dims, int layers, const Options& options, const Policy& policy, const Norm& norm,
+            Layout& layout, const Ends& first, const Ends& last)
+      : width_(checked_width(dims.width)),
+        input_(declared(Input(options, dims), gain_of(first), layout)),
+        stack_(dims, {.layer = 1, .layers = layers}, layers, Span::stack, policy, norm, layout),
+        head_(input_.head(), norm, last.template get<slot::logits>(None{})) {
+    head_.declare(layout, width_, input_.tied(), gain_of(last));
   }
   static Gain gain_of(const Ends& ends) { return ends.template get<slot::gain>(Gain{}); }
   static Input declared(Input input, Gain gain, Layout& layout) {
@@ -135,7 +129,6 @@ class ModelCore {
   }
 
   Index width_;
-  Ends ends_;  // at the last block, which the head follows; the input comes before the first
   Input input_;
   Sequence<BodyType> stack_;
   HeadModule<Norm, Logits> head_;
@@ -169,8 +162,8 @@ class Model : public Network<ModelCore<typename B::BodyType, InputType>> {
 
   /// What the head gives: [batch x tokens, outputs], or [batch, outputs] where it reads one token of each sequence;
   /// zeros in the padding, and for a sequence without tokens. It stays until the next forward or backward in this
-  /// workspace. \throws Error for what does not fit the model, weights
-  /// of another network, a workspace that is too small.
+  /// workspace. \throws Error for what does not fit the model, weights of another network, a workspace that is too
+  /// small.
   MatrixView<const T> forward(const Parameters<T>& weights, const Given& given, Workspace& workspace,
                               const Call& call = {}) const {
     check_given(given, call);

@@ -56,7 +56,7 @@ class Sequence {
   /// `blocks` blocks, the first at `first`.
   Sequence(const Dimensions& dims, Depth first, int blocks, Span span, const Policy& policy, const Norm& norm,
            Layout& layout)
-      : width_(dims.width),
+      : width_(checked_width(dims.width)),
         memory_width_(dims.read_width()),
         drop_rate_(span == Span::stack ? kernels::checked_rate(dims.dropout.input, "dropout.input") : 0),
         drop_name_(layout.full_name("input_dropout")),
@@ -66,7 +66,6 @@ class Sequence {
         close_(ends(policy, last_of(first, blocks), norm, dims).template get<slot::close>(None{})),
         after_step_(ends(policy, first, norm, dims).template get<slot::after_step>(None{})),
         first_parameter_(layout.entries().size()) {
-    if (width_ <= 0) fail("width is " + std::to_string(width_) + ", wanted at least 1");
     if (dims.memory_width < 0) fail("memory_width is " + std::to_string(dims.memory_width) + ", wanted 0 or more");
     if (span == Span::stack && blocks < 1)
       fail(layout.full_name("layers") + " is " + std::to_string(blocks) + ", wanted at least 1");

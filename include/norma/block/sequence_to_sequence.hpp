@@ -43,20 +43,21 @@ class SequenceToSequenceCore {
                          const typename DecoderBody::Policy& decoder_policy,
                          const typename EncoderBody::Norm& encoder_norm, const typename DecoderBody::Norm& decoder_norm,
                          Layout& layout)
-      : source_(options, dims),
+      : width_(checked_width(dims.width)),
+        source_(options, dims),
         target_(options, dims),
         first_(declare_inputs(ends_at(1, dims, encoder_layers, decoder_layers, decoder_policy, decoder_norm), layout)),
         stacks_(dims, encoder_layers, decoder_layers, encoder_policy, decoder_policy, encoder_norm, decoder_norm,
                 layout),
         last_(layout.entries().size()),
         head_(declared_head(ends_at(decoder_layers, dims, encoder_layers, decoder_layers, decoder_policy, decoder_norm),
-                            decoder_norm, dims.width, layout)) {}
+                            decoder_norm, layout)) {}
 
   const TokenInput<T>& source() const { return source_; }
   const TokenInput<T>& target() const { return target_; }
   const Head& head() const { return head_; }
-  Index width() const { return stacks_.width(); }
-  Index memory_width() const { return stacks_.width(); }
+  Index width() const { return width_; }
+  Index memory_width() const { return width_; }
 
   /// The pass is the decoder's, with the source's tokens as memory_tokens; of the encoder alone it is the encoder's.
   Tape plan(Plan& p, const Pass& pass, const Arguments& arguments) const {
@@ -162,19 +163,13 @@ class SequenceToSequenceCore {
     layout.set_gain({});
     return layout.entries().size();
   }
-  Head declared_head(const Ends& ends, const typename DecoderBody::Norm& norm, Index width, Layout& layout) const {
+  Head declared_head(const Ends& ends, const typename DecoderBody::Norm& norm, Layout& layout) const {
     Head head(target_.head(), norm, ends.template get<slot::logits>(None{}));
-    layout.set_gain(gain_of(ends));
-    {
-      Layout::Level level(layout, "head");
-      head.declare(layout, width, target_.tied());
-    }
-    Layout::Level level(layout, "logits");
-    head.declare_logits(layout);
-    layout.set_gain({});
+    head.declare(layout, width_, target_.tied(), gain_of(ends));
     return head;
   }
 
+  Index width_;
   TokenInput<T> source_, target_;
   std::size_t first_;  // parameters before the stacks'; last_: where those after them begin
   Stacks stacks_;

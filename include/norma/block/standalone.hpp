@@ -25,8 +25,8 @@ class Single {
     typename M::Tape module;
   };
 
-  Single(M module, Index width, Layout& layout) : module_(std::move(module)), width_in_(width), width_out_(width) {
-    if (width < 1) fail("width is " + std::to_string(width) + ", wanted at least 1");
+  Single(M module, Index width, Layout& layout)
+      : module_(std::move(module)), width_in_(checked_width(width)), width_out_(width) {
     if constexpr (!kInPlace<M>) width_out_ = module_.outputs();
     module_.declare(layout, width);
   }

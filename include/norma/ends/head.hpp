@@ -72,30 +72,18 @@ class HeadModule {
       fail("head.cap is " + std::to_string(head.cap) + ", wanted a positive number, or 0 for none");
   }
 
-  /// tied: the matrix that it shares, or null.
-  void declare(Layout& layout, Index width, const Parameter* tied) {
+  /// tied: the matrix that it shares, or null. gain: the policy's, at the last block.
+  void declare(Layout& layout, Index width, const Parameter* tied, Gain gain) {
     width_ = width;
-    if (head_.transform) {
-      transform_ = Linear<T>(width, Kind::head);
-      {
-        Layout::Level level(layout, "transform");
-        transform_.declare(layout, width);
-      }
-      Layout::Level level(layout, "norm");
-      if (normed()) norm_.declare(layout, width);
+    layout.set_gain(gain);
+    {
+      Layout::Level level(layout, "head");
+      declare_transform(layout);
+      declare_output(layout, tied);
     }
-    if (head_.outputs == 0) return;
-    if (tied != nullptr) {
-      Parameter bias;
-      if (head_.bias) bias = layout.add("bias", 1, head_.outputs, Kind::bias, constant(0));
-      output_.use(*tied, RowGroups::all(head_.outputs), head_.bias ? &bias : nullptr);
-    } else {
-      output_.declare(layout, width);
-    }
-  }
-  /// Apart, for its name stands beside the head's.
-  void declare_logits(Layout& layout) {
+    Layout::Level level(layout, "logits");
     if (head_.outputs > 0) logits_.declare(layout, head_.outputs);
+    layout.set_gain({});
   }
 
   Index width_out() const { return head_.outputs > 0 ? head_.outputs : width_; }
@@ -105,6 +93,7 @@ class HeadModule {
   /// Stops unless there is a target for each row that it gives, of a stream of this shape: a class or kIgnoredTarget
   /// where the row counts.
   void check_targets(const std::int32_t* targets, Shape given, Shape shape, std::span<const Index> lengths) const {
+    if (head_.outputs == 0) fail("targets are given, but this model's head has no outputs (Head::outputs)");
     const Shape wanted = shape_out(shape);
     if (given.batch != wanted.batch || given.tokens != wanted.tokens)
       fail("targets has shape " + shape_text({given.batch, given.tokens}) + ", wanted " +
@@ -218,6 +207,24 @@ class HeadModule {
 
  private:
   using Pack = simd::Pack<T>;
+
+  void declare_transform(Layout& layout) {
+    if (!head_.transform) return;
+    transform_ = Linear<T>(width_, Kind::head);
+    {
+      Layout::Level level(layout, "transform");
+      transform_.declare(layout, width_);
+    }
+    Layout::Level level(layout, "norm");
+    if (normed()) norm_.declare(layout, width_);
+  }
+  void declare_output(Layout& layout, const Parameter* tied) {
+    if (head_.outputs == 0) return;
+    if (tied == nullptr) return output_.declare(layout, width_);
+    Parameter bias;
+    if (head_.bias) bias = layout.add("bias", 1, head_.outputs, Kind::bias, constant(0));
+    output_.use(*tied, RowGroups::all(head_.outputs), head_.bias ? &bias : nullptr);
+  }
 
   bool reads_all() const { return reads_ == Reads::every_token; }
   bool normed() const { return head_.transform && head_.transform->norm; }

@@ -6,8 +6,15 @@
 #include <norma/kernels/elementwise.hpp>
 
 #include <cstdint>
+#include <string>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
+
+/// \throws Error unless there is at least one column.
+inline Index checked_width(Index width) {
+  if (width < 1) fail("width is " + std::to_string(width) + ", wanted at least 1");
+  return width;
+}
 
 /// Which rows of [batch x tokens, width] are tokens, and which are padding. Padding never enters: its rows are zeros
 /// inside whatever the caller has there, so they add nothing to any gradient.

@@ -85,7 +85,7 @@ namespace detail {
 // summed in one order whichever queries stand beside it. Queries are taken together so that a panel serves many.
 template <class T>
 inline constexpr Index kKeyBlock = kTileColumns<T>;
-inline constexpr Index kQueryBlock = 32;
+inline constexpr Index kQueryBlock = 64;
 using KeyBits = std::uint64_t;
 static_assert(kKeyBlock<float> <= 64);
 
@@ -110,6 +110,25 @@ KeyBits seen_keys(const AttentionProblem<T>& a, Index b, Index h, Index query, I
     drop_unless([&](Index j) { return !simd::is_minus_infinity(bias[j]); });
   }
   return bits;
+}
+
+/// The same of a block of queries: those before `begin` and from `end` on see none.
+struct Seen {
+  KeyBits keys[kQueryBlock];
+  Index begin = 0, end = 0;
+  Index rows() const { return end - begin; }
+};
+template <class T>
+Seen seen_by_block(const AttentionProblem<T>& a, Index b, Index h, Index query, Index queries, Index first,
+                   Index count) {
+  Seen seen;
+  for (Index i = 0; i < queries; ++i) {
+    seen.keys[i] = seen_keys(a, b, h, query + i, first, count);
+    if (seen.keys[i] == 0) continue;
+    if (seen.end == 0) seen.begin = i;
+    seen.end = i + 1;
+  }
+  return seen;
 }
 
 /// Products of a query with the keys [first, first + count) become scores. With a cap, tanh_s holds the hyperbolic
@@ -202,10 +221,11 @@ NORMA_INLINE double block_exponentials(T* s, T shift) {
 /// Whether zero times any element is zero.
 template <class T>
 bool all_finite(MatrixView<const T> m) {
-  bool finite = true;
+  simd::Finite<T> finite;
   for (Index r = 0; r < m.rows; ++r)
-    for (Index i = 0; i < m.columns; ++i) finite = finite & simd::is_finite(static_cast<double>(m.row(r)[i]));
-  return finite;
+    simd::for_each_pack<T>(
+        m.columns, [&](Index i, Index k) NORMA_INLINE_LAMBDA { finite.look_at(simd::load_up_to(m.row(r) + i, k)); });
+  return finite.all();
 }
 
 }  // namespace detail
@@ -235,19 +255,20 @@ void attention_forward(const AttentionProblem<T>& a, MatrixView<const T> q, Matr
         const auto [first_key, last_key] = visible_to_any(a, b, i0, queries);
         for (Index j0 = first_key / kKeys * kKeys; j0 < last_key; j0 += kKeys) {
           const Index count = (std::min)(kKeys, a.keys - j0);
+          const Seen seen = seen_by_block(a, b, h, i0, queries, j0, count);
+          if (seen.rows() == 0) continue;
           pack_panels<T, kKeys>(keys.row(j0), keys.stride, 1, count, n, key_panel);
           alignas(kAlignment) T s[kQueryBlock * kKeys];
-          KeyBits seen[kQueryBlock];
-          small_product<T>({block_q.data, block_q.stride, 1}, {key_panel, 0, kKeys}, n, {s, queries, kKeys}, true);
-          for (Index i = 0; i < queries; ++i) {
+          const MatrixView<T> scores(s + seen.begin * kKeys, seen.rows(), kKeys);
+          small_product<T>({block_q.row(seen.begin), block_q.stride, 1}, {key_panel, 0, kKeys}, n, scores, {});
+          for (Index i = seen.begin; i < seen.end; ++i) {
             T *const row = s + i * kKeys, tanh_s[kKeys];
-            seen[i] = seen_keys(a, b, h, i0 + i, j0, count);
-            if (seen[i] == 0) {
+            if (seen.keys[i] == 0) {
               std::fill_n(row, kKeys, T(0));
               continue;
             }
             to_scores(a, b, h, i0 + i, j0, count, row, tanh_s);
-            hide(seen[i], row, -std::numeric_limits<T>::infinity());
+            hide(seen.keys[i], row, -std::numeric_limits<T>::infinity());
             const T highest = block_maximum(row);
             double rescale = 1;
             if (!any[i]) {
@@ -260,16 +281,18 @@ void attention_forward(const AttentionProblem<T>& a, MatrixView<const T> q, Matr
               maximum[i] = highest;
             }
             sum[i] = simd::fma(sum[i], rescale, block_exponentials(row, maximum[i]));
-            hide(seen[i], row, T(0));  // NaN, where the maximum is
+            hide(seen.keys[i], row, T(0));  // NaN, where the maximum is
             if (a.dropout.acts())
-              for_each_seen(seen[i],
+              for_each_seen(seen.keys[i],
                             [&](Index j) { row[j] *= static_cast<T>(a.dropout_factor(b, h, i0 + i, j0 + j)); });
           }
           if (finite)
-            small_product<T>({s, kKeys, 1}, {values.row(j0), 0, values.stride}, count, out, false);
+            small_product<T>({scores.data, kKeys, 1}, {values.row(j0), 0, values.stride}, count,
+                             out.middle_rows(seen.begin, seen.rows()), {out.row(seen.begin), out.stride});
           else
-            for (Index i = 0; i < queries; ++i)
-              for_each_seen(seen[i], [&](Index j) { accumulate(s[i * kKeys + j], values.row(j0 + j), out.row(i), n); });
+            for (Index i = seen.begin; i < seen.end; ++i)
+              for_each_seen(seen.keys[i],
+                            [&](Index j) { accumulate(s[i * kKeys + j], values.row(j0 + j), out.row(i), n); });
         }
         // A query that sees no key stays zero; backward finds that out again from the masks.
         for (Index i = 0; i < queries; ++i) {
@@ -318,29 +341,34 @@ void attention_backward(const AttentionProblem<T>& a, MatrixView<const T> q, Mat
           const auto [first_key, last_key] = visible_to_any(a, b, i0, queries);
           for (Index j0 = first_key / kKeys * kKeys; j0 < last_key; j0 += kKeys) {
             const Index count = (std::min)(kKeys, a.keys - j0);
+            const Seen seen = seen_by_block(a, b, h, i0, queries, j0, count);
+            if (seen.rows() == 0) continue;
             pack_panels<T, kKeys>(keys.row(j0), keys.stride, 1, count, n, key_panel);
             pack_panels<T, kKeys>(values.row(j0), values.stride, 1, count, n, value_panel);
             alignas(kAlignment) T p[kQueryBlock * kKeys], ds[kQueryBlock * kKeys];  // weights; of the scores
-            KeyBits seen[kQueryBlock];
-            small_product<T>({block_q.data, block_q.stride, 1}, {key_panel, 0, kKeys}, n, {p, queries, kKeys}, true);
-            small_product<T>({d_out.data, d_out.stride, 1}, {value_panel, 0, kKeys}, n, {ds, queries, kKeys}, true);
-            for (Index i = 0; i < queries; ++i) {
+            const Index begin_row = seen.begin, rows = seen.rows();
+            T *const first_p = p + begin_row * kKeys, *const first_ds = ds + begin_row * kKeys;
+            small_product<T>({block_q.row(begin_row), block_q.stride, 1}, {key_panel, 0, kKeys}, n,
+                             {first_p, rows, kKeys}, {});
+            small_product<T>({d_out.row(begin_row), d_out.stride, 1}, {value_panel, 0, kKeys}, n,
+                             {first_ds, rows, kKeys}, {});
+            for (Index i = begin_row; i < seen.end; ++i) {
               T *const weight = p + i * kKeys, *const d = ds + i * kKeys, tanh_s[kKeys];
-              seen[i] = seen_keys(a, b, h, i0 + i, j0, count);
-              if (seen[i] == 0) {
+              if (seen.keys[i] == 0) {
                 std::fill_n(weight, kKeys, T(0));
                 std::fill_n(d, kKeys, T(0));
                 continue;
               }
               to_scores(a, b, h, i0 + i, j0, count, weight, tanh_s);
-              hide(seen[i], weight, -std::numeric_limits<T>::infinity());
+              hide(seen.keys[i], weight, -std::numeric_limits<T>::infinity());
               block_exponentials(weight, log_sums.row(row0 + i)[h]);
-              hide(seen[i], weight, T(0));
+              hide(seen.keys[i], weight, T(0));
               T m[kKeys];
               const bool drops = a.dropout.acts();
               if (drops) {
                 std::fill_n(m, kKeys, T(0));
-                for_each_seen(seen[i], [&](Index j) { m[j] = static_cast<T>(a.dropout_factor(b, h, i0 + i, j0 + j)); });
+                for_each_seen(seen.keys[i],
+                              [&](Index j) { m[j] = static_cast<T>(a.dropout_factor(b, h, i0 + i, j0 + j)); });
               }
               const simd::Pack<T> mean = simd::broadcast(inner[i]), scale = simd::broadcast(static_cast<T>(a.scale)),
                                   one = simd::broadcast(T(1));
@@ -352,7 +380,7 @@ void attention_backward(const AttentionProblem<T>& a, MatrixView<const T> q, Mat
                 if (drops) simd::store(weight + j, simd::load(m + j) * w);
               }
               if (d_distances != nullptr)
-                for_each_seen(seen[i], [&](Index j) { d_distances[j0 + j - i0 - i + a.queries] += d[j]; });
+                for_each_seen(seen.keys[i], [&](Index j) { d_distances[j0 + j - i0 - i + a.queries] += d[j]; });
               for (Index j = 0; j < kKeys; j += simd::kLanes<T>) {
                 simd::Pack<T> score = scale * simd::load(d + j);
                 if (capped) {
@@ -361,17 +389,21 @@ void attention_backward(const AttentionProblem<T>& a, MatrixView<const T> q, Mat
                 }
                 simd::store(d + j, score);
               }
-              hide(seen[i], d, T(0));
+              hide(seen.keys[i], d, T(0));
             }
             const MatrixView<T> d_block_keys = d_keys.middle_rows(j0, count),
                                 d_block_values = d_values.middle_rows(j0, count);
             if (block_finite) {
-              small_product<T>({ds, kKeys, 1}, {keys.row(j0), 0, keys.stride}, count, d_query, false);
-              small_product<T>({p, 1, kKeys}, {d_out.data, 0, d_out.stride}, queries, d_block_values, false);
-              small_product<T>({ds, 1, kKeys}, {block_q.data, 0, block_q.stride}, queries, d_block_keys, false);
+              const MatrixView<T> d_rows = d_query.middle_rows(begin_row, rows);
+              small_product<T>({first_ds, kKeys, 1}, {keys.row(j0), 0, keys.stride}, count, d_rows,
+                               {d_rows.data, d_rows.stride});
+              small_product<T>({first_p, 1, kKeys}, {d_out.row(begin_row), 0, d_out.stride}, rows, d_block_values,
+                               {d_block_values.data, d_block_values.stride});
+              small_product<T>({first_ds, 1, kKeys}, {block_q.row(begin_row), 0, block_q.stride}, rows, d_block_keys,
+                               {d_block_keys.data, d_block_keys.stride});
             } else {
-              for (Index i = 0; i < queries; ++i)
-                for_each_seen(seen[i], [&](Index j) {
+              for (Index i = begin_row; i < seen.end; ++i)
+                for_each_seen(seen.keys[i], [&](Index j) {
                   accumulate(ds[i * kKeys + j], keys.row(j0 + j), d_query.row(i), n);
                   accumulate(p[i * kKeys + j], d_out.row(i), d_block_values.row(j), n);
                   accumulate(ds[i * kKeys + j], block_q.row(i), d_block_keys.row(j), n);

@@ -67,11 +67,6 @@ void scale_write(Input<T> x, std::type_identity_t<T> s, MatrixView<T> y, Write w
   else
     scale_add(x, s, y, y);
 }
-/// Every row of y becomes `row`.
-template <class T>
-void broadcast_row(const T* row, MatrixView<T> y) noexcept {
-  for (Index r = 0; r < y.rows; ++r) std::copy_n(row, y.columns, y.row(r));
-}
 /// The sums of the columns of x, left in `sums`.
 template <class T>
 void column_sums(const Executor& executor, MatrixView<const T> x, const ColumnSums<T>& sums) noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The matrix product. Every element of the result is one chain of multiply-adds over k, in the order of k:
 //
-//   c = start;  for p = 0 .. k-1:  c = fma(a_p, b_p, c)          start = 0 (assign) or what c held (add)
+//   c = start;  for p = 0 .. k-1:  c = fma(a_p, b_p, c)          start = 0 or a bias (assign), or what c held (add)
 //
 // Full tiles, edge tiles and a single row run the same chain, and blocking depends on k only, so an element's bits do
 // not depend on the other rows and columns. Operands may be transposed: they are given by row and column strides and
@@ -66,14 +66,16 @@ bool apart(const Operand<T>& a, const MatrixView<T>& c) {
 }  // namespace detail
 
 /// c (assigned or added to) = a b. c: [m, n], a: [m, k], b: [k, n]; c overlaps neither. scratch: gemm_scratch elements.
+/// bias: [n], or null: what every row that is assigned starts from, in place of zero.
 template <class T>
-void gemm(Operand<T> a, Operand<T> b, MatrixView<T> c, Write write, T* scratch) noexcept {
+void gemm(Operand<T> a, Operand<T> b, MatrixView<T> c, Write write, T* scratch, const T* bias = nullptr) noexcept {
   using namespace detail;
   NORMA_ASSERT(a.columns == b.rows && a.rows == c.rows && b.columns == c.columns, "gemm: shapes do not match");
   NORMA_ASSERT(apart(a, c) && apart(b, c), "gemm: the result overlaps an operand; a product cannot work in place");
   const Index m = c.rows, n = c.columns, k = a.columns;
+  NORMA_ASSERT(bias == nullptr || write == Write::assign, "gemm: a product that is added starts from what is there");
   if (k == 0 && write == Write::assign)
-    for (Index i = 0; i < m; ++i) std::fill_n(c.row(i), n, T(0));
+    for (Index i = 0; i < m; ++i) bias != nullptr ? std::copy_n(bias, n, c.row(i)) : std::fill_n(c.row(i), n, T(0));
   T* const packed_a = scratch;
   T* const packed_b = scratch + round_up((std::min)(k, kBlockK) * round_up((std::min)(m, kBlockRows), kTileRows),
                                          kAlignment / static_cast<Index>(sizeof(T)));
@@ -81,7 +83,8 @@ void gemm(Operand<T> a, Operand<T> b, MatrixView<T> c, Write write, T* scratch) 
   const Index passes = (k + kBlockK - 1) / kBlockK;
   for (Index pass = 0, p0 = 0; pass < passes; ++pass) {
     const Index depth = (k - p0) / (passes - pass);
-    const bool from_zero = p0 == 0 && write == Write::assign;
+    const bool first = p0 == 0 && write == Write::assign;
+    const Start<T> start = first ? Start<T>{bias, 0} : Start<T>{c.data, c.stride};
     for (Index i0 = 0; i0 < m; i0 += kBlockRows) {
       const Index rows = (std::min)(kBlockRows, m - i0);
       pack_panels<T, kTileRows>(a.data + i0 * a.row_stride + p0 * a.column_stride, a.row_stride, a.column_stride, rows,
@@ -93,11 +96,9 @@ void gemm(Operand<T> a, Operand<T> b, MatrixView<T> c, Write write, T* scratch) 
         for (Index i = 0; i < rows; i += kTileRows) {
           T* const at = c.row(i0 + i) + j;
           const Lines<T> rows_of_a{packed_a + i * depth, 1, kTileRows}, rows_of_b{packed_b, 0, kTileColumns<T>};
+          const Start<T> from = start.below(i0 + i, j);
           const Index tall = (std::min)(kTileRows, rows - i);
-          if (tall == kTileRows && columns == kTileColumns<T>)
-            tile<T, kTilePacks, Edge::none>(rows_of_a, rows_of_b, depth, at, c.stride, from_zero, tall, columns);
-          else
-            edge_tile<T, Edge::padded>(rows_of_a, rows_of_b, depth, at, c.stride, from_zero, tall, columns);
+          any_tile<T, Edge::packed, true>(rows_of_a, rows_of_b, depth, at, c.stride, from, tall, columns);
         }
       }
     }
@@ -107,17 +108,18 @@ void gemm(Operand<T> a, Operand<T> b, MatrixView<T> c, Write write, T* scratch) 
 
 /// The same on an executor's workers, each with a row of `packing`: the rows or columns of c are split, never k.
 template <class T>
-void gemm(const Executor& executor, Operand<T> a, Operand<T> b, MatrixView<T> c, Write write,
-          MatrixView<T> packing) noexcept {
+void gemm(const Executor& executor, Operand<T> a, Operand<T> b, MatrixView<T> c, Write write, MatrixView<T> packing,
+          const T* bias = nullptr) noexcept {
   if (c.rows >= c.columns) {
     executor.split(c.rows, detail::kTileRows, [&](Index worker, Index begin, Index end) {
       const Operand<T> part{a.data + begin * a.row_stride, end - begin, a.columns, a.row_stride, a.column_stride};
-      gemm(part, b, c.middle_rows(begin, end - begin), write, packing.row(worker));
+      gemm(part, b, c.middle_rows(begin, end - begin), write, packing.row(worker), bias);
     });
   } else {
     executor.split(c.columns, detail::kTileColumns<T>, [&](Index worker, Index begin, Index end) {
       const Operand<T> part{b.data + begin * b.column_stride, b.rows, end - begin, b.row_stride, b.column_stride};
-      gemm(a, part, c.middle_columns(begin, end - begin), write, packing.row(worker));
+      gemm(a, part, c.middle_columns(begin, end - begin), write, packing.row(worker),
+           bias != nullptr ? bias + begin : nullptr);
     });
   }
 }

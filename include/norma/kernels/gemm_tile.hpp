@@ -5,6 +5,7 @@
 #include <norma/kernels/simd_memory.hpp>
 
 #include <algorithm>
+#include <type_traits>
 
 namespace norma::inline v0_1::inline NORMA_TARGET::kernels::detail {
 
@@ -27,13 +28,23 @@ struct Lines {
   Index row_stride, step;
 };
 
-/// What of a tile exists: `rows` of its rows, `last` columns of its last pack. Where b is padded, its packs can be read
-/// whole, and where a is, its rows.
-enum class Edge { none, padded, bare };
+/// What the chains of a tile start from: zero, or what lies at data + row * stride, a row of which is c's.
+template <class T>
+struct Start {
+  const T* data = nullptr;
+  Index stride = 0;
+  Start below(Index rows, Index columns) const {
+    return data != nullptr ? Start{data + rows * stride + columns, stride} : *this;
+  }
+};
 
-/// c (assigned or added to) = a b over `depth`.
-template <class T, Index kPacks, Edge kEdge>
-NORMA_INLINE void tile(Lines<T> a, Lines<T> b, Index depth, T* c, Index stride, bool from_zero, Index rows,
+/// What of a tile exists: `rows` of its rows, `last` columns of its last pack. Of packed operands, which are filled up,
+/// the rest can be read.
+enum class Edge { none, packed, bare };
+
+/// c = start + a b over `depth`. start may be c. kFetch: operands and result lie beyond the first-level cache.
+template <class T, Index kPacks, Edge kEdge, bool kFetch>
+NORMA_INLINE void tile(Lines<T> a, Lines<T> b, Index depth, T* c, Index stride, Start<T> start, Index rows,
                        Index last) {
   using namespace simd;
   constexpr bool kWhole = kEdge == Edge::none;
@@ -44,20 +55,20 @@ NORMA_INLINE void tile(Lines<T> a, Lines<T> b, Index depth, T* c, Index stride, 
     line[i] = a.data + (kEdge == Edge::bare ? (std::min)(i, rows - 1) : i) * a.row_stride;
     NORMA_UNROLL
     for (Index j = 0; j < kPacks; ++j) {
-      const T* const at = c + i * stride + j * kLanes<T>;
-      if (from_zero || (!kWhole && i >= rows))
+      const T* const at = start.data + i * start.stride + j * kLanes<T>;
+      if (start.data == nullptr || (!kWhole && i >= rows))
         sum[i][j] = zero<T>();
       else
         sum[i][j] = !kWhole && j + 1 == kPacks ? load_up_to(at, last) : load(at);
     }
   }
   // The tile below is next, and its rows lie pages apart: no prefetcher finds them.
-  for (Index i = 0; i < kTileRows; ++i)
+  for (Index i = 0; i < kTileRows && kFetch; ++i)
     for (Index j = 0; j < kPacks; ++j) __builtin_prefetch(c + (kTileRows + i) * stride + j * kLanes<T>, 1);
   for (Index p = 0; p < depth; ++p, b.data += b.step) {
     Pack<T> row[kPacks];
     NORMA_UNROLL
-    for (Index j = 0; j < kPacks; ++j) __builtin_prefetch(b.data + kAhead * b.step + j * kLanes<T>);
+    for (Index j = 0; j < kPacks && kFetch; ++j) __builtin_prefetch(b.data + kAhead * b.step + j * kLanes<T>);
     NORMA_UNROLL
     for (Index j = 0; j < kPacks; ++j)
       row[j] = kEdge == Edge::bare && j + 1 == kPacks ? load_up_to(b.data + j * kLanes<T>, last)
@@ -83,33 +94,39 @@ NORMA_INLINE void tile(Lines<T> a, Lines<T> b, Index depth, T* c, Index stride, 
   }
 }
 
-/// The same for a tile at an edge, of `columns` columns.
-template <class T, Edge kEdge>
-void edge_tile(Lines<T> a, Lines<T> b, Index depth, T* c, Index stride, bool from_zero, Index rows, Index columns) {
+/// The same for a tile of `rows` rows and `columns` columns, up to kTileRows and kTileColumns.
+template <class T, Edge kEdge, bool kFetch>
+void any_tile(Lines<T> a, Lines<T> b, Index depth, T* c, Index stride, Start<T> start, Index rows, Index columns) {
   constexpr Index kLanes = simd::kLanes<T>;
   const Index packs = (columns + kLanes - 1) / kLanes, last = columns - (packs - 1) * kLanes;
+  const auto run = [&](auto count) NORMA_INLINE_LAMBDA {
+    constexpr Index kPacks = decltype(count)::value;
+    if (rows == kTileRows && last == kLanes)
+      tile<T, kPacks, Edge::none, kFetch>(a, b, depth, c, stride, start, rows, last);
+    else
+      tile<T, kPacks, kEdge, kFetch>(a, b, depth, c, stride, start, rows, last);
+  };
   static_assert(kTilePacks == 3);
-  if (packs == 1)
-    tile<T, 1, kEdge>(a, b, depth, c, stride, from_zero, rows, last);
+  if (packs == 3)
+    run(std::integral_constant<Index, 3>());
   else if (packs == 2)
-    tile<T, 2, kEdge>(a, b, depth, c, stride, from_zero, rows, last);
+    run(std::integral_constant<Index, 2>());
   else
-    tile<T, 3, kEdge>(a, b, depth, c, stride, from_zero, rows, last);
+    run(std::integral_constant<Index, 1>());
 }
 
-/// c (assigned or added to) = a b for a few rows and columns, unpacked. c: [rows, columns]; b has whole packs to read
-/// only where its rows end in the middle of more.
+/// c = start + a b for a few rows and columns, unpacked. c: [rows, columns].
 template <class T>
-void small_product(Lines<T> a, Lines<T> b, Index depth, MatrixView<T> c, bool from_zero) {
-  for (Index i = 0; i < c.rows; i += kTileRows)
-    for (Index j = 0; j < c.columns; j += kTileColumns<T>) {
-      const Lines<T> rows{a.data + i * a.row_stride, a.row_stride, a.step}, columns{b.data + j, 0, b.step};
-      const Index tall = (std::min)(kTileRows, c.rows - i), wide = (std::min)(kTileColumns<T>, c.columns - j);
-      if (tall == kTileRows && wide == kTileColumns<T>)
-        tile<T, kTilePacks, Edge::none>(rows, columns, depth, c.row(i) + j, c.stride, from_zero, tall, wide);
-      else
-        edge_tile<T, Edge::bare>(rows, columns, depth, c.row(i) + j, c.stride, from_zero, tall, wide);
-    }
+void small_product(Lines<T> a, Lines<T> b, Index depth, MatrixView<T> c, Start<T> start) {
+  // As few tiles side by side as there must be, about as wide as each other.
+  const Index packs = (c.columns + simd::kLanes<T> - 1) / simd::kLanes<T>,
+              tiles = (packs + kTilePacks - 1) / kTilePacks,
+              width = tiles > 0 ? (packs + tiles - 1) / tiles * simd::kLanes<T> : 0;
+  for (Index j = 0; j < c.columns; j += width)
+    for (Index i = 0; i < c.rows; i += kTileRows)
+      any_tile<T, Edge::bare, false>({a.data + i * a.row_stride, a.row_stride, a.step}, {b.data + j, 0, b.step}, depth,
+                                     c.row(i) + j, c.stride, start.below(i, j), (std::min)(kTileRows, c.rows - i),
+                                     (std::min)(width, c.columns - j));
 }
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET::kernels::detail

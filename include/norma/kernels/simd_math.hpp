@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 namespace norma::inline v0_1::inline NORMA_TARGET::simd {
 
@@ -40,6 +41,37 @@ template <class T, class... Rest>
 NORMA_INLINE Pack<T> polynomial(Pack<T> x, T c, Rest... rest) {
   return fma(polynomial(x, rest...), x, broadcast(c));
 }
+
+/// Whether all lanes that it has seen are finite; on the bits, which -ffast-math leaves alone.
+template <class T>
+class Finite {
+ public:
+#if defined(NORMA_SCALAR)
+  NORMA_INLINE void look_at(Pack<T> a) { all_ = all_ && is_finite(static_cast<double>(a.v)); }
+  NORMA_INLINE bool all() const { return all_; }
+
+ private:
+  bool all_ = true;
+#else
+  NORMA_INLINE void look_at(Pack<T> a) {
+    constexpr Int kExponent = sizeof(T) == 4 ? Int(0x7F800000) : static_cast<Int>(0x7FF0000000000000);
+    Ints bits;
+    std::memcpy(&bits, &a.v, sizeof(bits));
+    others_ |= (bits & kExponent) == kExponent;
+  }
+  NORMA_INLINE bool all() const {
+    Int lanes[kLanes<T>], any = 0;
+    std::memcpy(lanes, &others_, sizeof(lanes));
+    for (const Int lane : lanes) any |= lane;
+    return any == 0;
+  }
+
+ private:
+  using Int = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  using Ints = typename detail::Lanes<Int, kLanes<T>>::Type;
+  Ints others_{};
+#endif
+};
 
 namespace detail {
 

@@ -6,6 +6,7 @@
 #include <norma/models/clip.hpp>
 #include <norma/models/cog_view.hpp>
 #include <norma/models/deep_net.hpp>
+#include <norma/models/deep_net_encoder_decoder.hpp>
 #include <norma/models/gemma2.hpp>
 #include <norma/models/gemma3.hpp>
 #include <norma/models/glm_130b.hpp>

@@ -68,6 +68,23 @@ struct ViT {
       {"head.bias", "classifier.bias"},
       {"", "vit.pooler.dense.weight"},
       {"", "vit.pooler.dense.bias"},
+      // The names of a layer's in files that its version 4 wrote.
+      {"layers.*.attention.pre.gamma", "vit.encoder.layer.*.layernorm_before.weight", Stored::copy},
+      {"layers.*.attention.pre.beta", "vit.encoder.layer.*.layernorm_before.bias", Stored::copy},
+      {"layers.*.feed_forward.pre.gamma", "vit.encoder.layer.*.layernorm_after.weight", Stored::copy},
+      {"layers.*.feed_forward.pre.beta", "vit.encoder.layer.*.layernorm_after.bias", Stored::copy},
+      {"layers.*.attention.query.weight", "vit.encoder.layer.*.attention.attention.query.weight", Stored::copy},
+      {"layers.*.attention.query.bias", "vit.encoder.layer.*.attention.attention.query.bias", Stored::copy},
+      {"layers.*.attention.key.weight", "vit.encoder.layer.*.attention.attention.key.weight", Stored::copy},
+      {"layers.*.attention.key.bias", "vit.encoder.layer.*.attention.attention.key.bias", Stored::copy},
+      {"layers.*.attention.value.weight", "vit.encoder.layer.*.attention.attention.value.weight", Stored::copy},
+      {"layers.*.attention.value.bias", "vit.encoder.layer.*.attention.attention.value.bias", Stored::copy},
+      {"layers.*.attention.output.weight", "vit.encoder.layer.*.attention.output.dense.weight", Stored::copy},
+      {"layers.*.attention.output.bias", "vit.encoder.layer.*.attention.output.dense.bias", Stored::copy},
+      {"layers.*.feed_forward.up.weight", "vit.encoder.layer.*.intermediate.dense.weight", Stored::copy},
+      {"layers.*.feed_forward.up.bias", "vit.encoder.layer.*.intermediate.dense.bias", Stored::copy},
+      {"layers.*.feed_forward.down.weight", "vit.encoder.layer.*.output.dense.weight", Stored::copy},
+      {"layers.*.feed_forward.down.bias", "vit.encoder.layer.*.output.dense.bias", Stored::copy},
   };
 };
 

@@ -51,10 +51,9 @@ class Linear : public Product {
   void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& tape) const {
     for_each_group([&](Index output, Index row) {
       const MatrixView<T> part = y.middle_columns(output, rows_.group);
-      if (with_bias_) kernels::broadcast_row(bias_.in(weights).data + row, part);
       kernels::gemm(tape.executor, kernels::plain(x),
-                    kernels::transposed(weight_.in(weights).middle_rows(row, rows_.group)), part,
-                    with_bias_ ? Write::add : Write::assign, tape.packing);
+                    kernels::transposed(weight_.in(weights).middle_rows(row, rows_.group)), part, Write::assign,
+                    tape.packing, with_bias_ ? bias_.in(weights).data + row : nullptr);
     });
   }
   /// dx must not overlap dy: a product cannot work in place. Without memory it is not wanted.
