@@ -179,6 +179,28 @@ TEST_P(GoldenFile, EveryWeightCounts) {
   EXPECT_GT(changed, 0);
 }
 
+/// Of its weights one missing, one left over, one of another shape: one error names all three, and nothing is loaded.
+TEST_P(GoldenFile, OneErrorNamesAllThatIsWrong) {
+  std::vector<norma::FileTensor> tensors = file->tensors();
+  std::erase_if(tensors, [](const auto& tensor) { return !tensor.name.starts_with("weights."); });
+  ASSERT_GE(tensors.size(), 2u);
+  norma::FileTensor &renamed = tensors[tensors.size() / 2], &reshaped = tensors[tensors.size() / 2 - 1];
+  const std::string missing = renamed.name, left_over = renamed.name += "_", other = reshaped.name;
+  reshaped.shape = {1, 1, 1, 1, reshaped.size()};
+  const auto wrong = norma::safetensors_bytes(tensors, file->metadata());
+  auto weights = network->zeros();
+  std::string error;
+  try {
+    load(Safetensors::parse(wrong), *network, weights, "weights.");
+  } catch (const norma::Error& e) {
+    error = e.what();
+  }
+  for (const std::string& part : {"\"" + missing + "\"", "\"" + left_over + "\" belongs to no parameter",
+                                  "\"" + other + "\"", std::string(" is missing"), std::string(" has shape [1, 1,")})
+    EXPECT_NE(error.find(part), std::string::npos) << part << " in: " << error;
+  EXPECT_EQ(largest(weights.flat()), 0);
+}
+
 // Where torchscale is not as the DeepNet paper has it, in numbers that the script read from its modules: the gain of an
 // encoder's weights beside a decoder divides by (N^4 M)^(1/16) / 1.15 where the paper multiplies by 0.87 (N^4
 // M)^(-1/16), which is 32 % too much; and the gains multiply not Xavier's initial values but those of torch.nn.Linear.

@@ -30,11 +30,8 @@ struct GLM130B {
   }
   template <class T>
   LanguageModel<Block<WithEmbeddingNorm<GLMDeepNorm>, T, LayerNorm, Attention, GeGLU>> network() const {
-    return {dimensions(),
-            layers,
-            {.size = vocabulary, .tied = true, .gradient_share = gradient_share},
-            {},
-            {.eps = eps}};
+    return {
+        dimensions(), layers, {.size = vocabulary, .tied = true, .gradient_share = gradient_share}, {}, {.eps = eps}};
   }
   auto init() const { return ForKinds{Kind::value | Kind::output | kFeedForward, XavierNormal{}, Normal{0.0052}}; }
 };
