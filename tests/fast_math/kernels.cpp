@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // With -ffast-math: the cases on NaN, infinity, constant rows and masks, by their numbers.
+#include <kernel_attention.hpp>
 #include <norma/kernels/activation.hpp>
 #include <norma/kernels/attention.hpp>
 #include <norma/kernels/norm.hpp>
 #include <norma/kernels/softmax.hpp>
-#include <kernel_attention.hpp>
 #include <plain_check.hpp>
 
 #include <bit>
@@ -166,8 +166,13 @@ void d_bad_row() {
   norma::kernels::softmax(masked.data(), 5);
   for (const float p : masked) CHECK(bits(p) == 0);
 
-  // The default activation lets NaN through.
-  CHECK(is_nan(norma::activation::GELU::value(from(nan_bits))));
+  // Activations let NaN through.
+  namespace activation = norma::activation;
+  const float nan = from(nan_bits);
+  CHECK(is_nan(activation::value<activation::GELU>(nan)) && is_nan(activation::derivative<activation::GELU>(nan)));
+  CHECK(is_nan(activation::value<activation::SiLU>(nan)) && is_nan(activation::derivative<activation::SiLU>(nan)));
+  CHECK(is_nan(activation::value<activation::ReLU>(nan)) && is_nan(activation::derivative<activation::ReLU>(nan)));
+  CHECK(is_nan(activation::value<activation::Tanh>(nan)) && is_nan(activation::derivative<activation::Tanh>(nan)));
 }
 
 struct Attention {
@@ -179,12 +184,13 @@ struct Attention {
     const Index dim = problem.head_dim, queries = problem.queries, keys = problem.keys;
     o.assign(q.size(), 99), lse.assign(static_cast<std::size_t>(queries), 99);
     dq.assign(q.size(), 99), dk.assign(k.size(), 99), dv.assign(v.size(), 99);
-    norma::kernels::attention_forward<float>(norma_test::with_packing(problem), {q.data(), queries, dim}, {k.data(), keys, dim},
-                                             {v.data(), keys, dim}, {o.data(), queries, dim}, {lse.data(), queries, 1});
-    norma::kernels::attention_backward<float>(norma_test::with_packing(problem), {q.data(), queries, dim}, {k.data(), keys, dim},
-                                              {v.data(), keys, dim}, {o.data(), queries, dim}, {lse.data(), queries, 1},
-                                              {d_o.data(), queries, dim}, {dq.data(), queries, dim},
-                                              {dk.data(), keys, dim}, {dv.data(), keys, dim});
+    norma::kernels::attention_forward<float>(norma_test::with_packing(problem), {q.data(), queries, dim},
+                                             {k.data(), keys, dim}, {v.data(), keys, dim}, {o.data(), queries, dim},
+                                             {lse.data(), queries, 1});
+    norma::kernels::attention_backward<float>(
+        norma_test::with_packing(problem), {q.data(), queries, dim}, {k.data(), keys, dim}, {v.data(), keys, dim},
+        {o.data(), queries, dim}, {lse.data(), queries, 1}, {d_o.data(), queries, dim}, {dq.data(), queries, dim},
+        {dk.data(), keys, dim}, {dv.data(), keys, dim});
     return *this;
   }
 };

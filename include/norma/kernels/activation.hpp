@@ -26,12 +26,12 @@ struct Identity {
 struct ReLU {
   template <class T>
   static NORMA_INLINE Pack<T> value(Pack<T> x) {
-    return if_less(x, simd::zero<T>(), simd::zero<T>(), x);  // NaN stays NaN
+    return unless_nan(x, if_less(x, simd::zero<T>(), simd::zero<T>(), x));
   }
   template <class T>
   static NORMA_INLINE Pack<T> derivative(Pack<T> x) {
     const Pack<T> zero = simd::zero<T>(), one = simd::broadcast(T(1));
-    return if_less(zero, x, one, if_less(x, one, zero, x));
+    return unless_nan(x, if_less(zero, x, one, zero));
   }
 };
 

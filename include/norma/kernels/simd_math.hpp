@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 namespace norma::inline v0_1::inline NORMA_TARGET::simd {
@@ -42,7 +43,52 @@ NORMA_INLINE Pack<T> polynomial(Pack<T> x, T c, Rest... rest) {
   return fma(polynomial(x, rest...), x, broadcast(c));
 }
 
-/// Whether all lanes that it has seen are finite; on the bits, which -ffast-math leaves alone.
+namespace detail {
+#if !defined(NORMA_SCALAR)
+template <class T>
+using BitsOf = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+template <class T>
+using BitLanes = typename Lanes<BitsOf<T>, kLanes<T>>::Type;
+/// Of infinity: all bits of the exponent.
+template <class T>
+inline constexpr BitsOf<T> kInfinityBits = static_cast<BitsOf<T>>(sizeof(T) == 4 ? 0x7F800000LL : 0x7FF0000000000000LL);
+#endif
+}  // namespace detail
+
+// NaN is told on the bits: -ffast-math takes comparisons with it as it likes.
+#if defined(NORMA_SCALAR)
+/// x where it is NaN, else y.
+template <class T>
+NORMA_INLINE Pack<T> unless_nan(Pack<T> x, Pack<T> y) {
+  return is_nan(static_cast<double>(x.v)) ? x : y;
+}
+#else
+namespace detail {
+template <class T>
+NORMA_INLINE BitLanes<T> nan_lanes(Pack<T> x) {
+  BitLanes<T> bits;
+  std::memcpy(&bits, &x.v, sizeof(bits));
+  return (bits & (std::numeric_limits<BitsOf<T>>::max)()) > kInfinityBits<T>;
+}
+/// x where the lane of `which` is all ones, else y.
+template <class T>
+NORMA_INLINE Pack<T> select(BitLanes<T> which, Pack<T> x, Pack<T> y) {
+  BitLanes<T> a, b;
+  std::memcpy(&a, &x.v, sizeof(a));
+  std::memcpy(&b, &y.v, sizeof(b));
+  b = (a & which) | (b & ~which);
+  std::memcpy(&y.v, &b, sizeof(b));
+  return y;
+}
+}  // namespace detail
+/// x where it is NaN, else y.
+template <class T>
+NORMA_INLINE Pack<T> unless_nan(Pack<T> x, Pack<T> y) {
+  return detail::select(detail::nan_lanes(x), x, y);
+}
+#endif
+
+/// Whether all lanes that it has seen are finite; on the bits, too.
 template <class T>
 class Finite {
  public:
@@ -54,22 +100,19 @@ class Finite {
   bool all_ = true;
 #else
   NORMA_INLINE void look_at(Pack<T> a) {
-    constexpr Int kExponent = sizeof(T) == 4 ? Int(0x7F800000) : static_cast<Int>(0x7FF0000000000000);
-    Ints bits;
+    detail::BitLanes<T> bits;
     std::memcpy(&bits, &a.v, sizeof(bits));
-    others_ |= (bits & kExponent) == kExponent;
+    others_ |= (bits & detail::kInfinityBits<T>) == detail::kInfinityBits<T>;
   }
   NORMA_INLINE bool all() const {
-    Int lanes[kLanes<T>], any = 0;
+    detail::BitsOf<T> lanes[kLanes<T>], any = 0;
     std::memcpy(lanes, &others_, sizeof(lanes));
-    for (const Int lane : lanes) any |= lane;
+    for (const auto lane : lanes) any |= lane;
     return any == 0;
   }
 
  private:
-  using Int = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
-  using Ints = typename detail::Lanes<Int, kLanes<T>>::Type;
-  Ints others_{};
+  detail::BitLanes<T> others_{};
 #endif
 };
 
@@ -112,6 +155,8 @@ NORMA_INLINE Pack<T> exp(Pack<T> x) {
   if constexpr (sizeof(T) == 4) {
     // x = n log 2 + r, |r| <= log(2) / 2; log 2 in two parts, of which the first times n is exact. Beyond the limits
     // the result is 0 or infinite.
+    const Pack<float> given = x;
+    x = detail::select(detail::nan_lanes(x), zero<float>(), x);  // which is no number to round
     x = if_less(x, broadcast(-104.0f), broadcast(-104.0f), x);
     x = if_less(broadcast(89.0f), x, broadcast(89.0f), x);
     const Pack<float> turns = x * broadcast(1.44269504f);
@@ -122,7 +167,7 @@ NORMA_INLINE Pack<T> exp(Pack<T> x) {
     const Pack<float> bend =
         polynomial(r, 0.499999930505f, 0.16666514793f, 0.0416684568744f, 0.0083694187243f, 0.00138131389199f);
     const Pack<float> y = fma(bend * r, r, r) + broadcast(1.0f);
-    return detail::scale_by_power(y, n);
+    return unless_nan(given, detail::scale_by_power(y, n));
   }
 #endif
   return detail::each_lane(x, [](T v) { return std::exp(v); });
