@@ -99,8 +99,10 @@ class TwoKinds {
                       Layout& layout) {
     if constexpr (In::kLevel[0] != '\0') {
       Layout::Level level(layout, In::kLevel);
+      layout.begin_part();
       body.emplace(policy, norm, dims, depth, layout);
     } else {
+      layout.begin_part();
       body.emplace(policy, norm, dims, depth, layout);
     }
   }

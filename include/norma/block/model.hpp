@@ -139,7 +139,7 @@ template <class T>
 struct InputGradients {
   TensorView<T> x{{0, 0}, {}};       ///< of an embedded stream [batch, tokens, width]
   TensorView<T> memory{{0, 0}, {}};  ///< [batch, memory_tokens, memory_width]
-  T* images = nullptr;               ///< as the images
+  T* images = nullptr;               ///< [batch, channels, height, width], dense
 };
 
 /// A stack of blocks `B` with an input end and a head: LanguageModel, ImageModel, QueryModel.
@@ -303,10 +303,15 @@ class Model : public Network<ModelCore<typename B::BodyType, InputType>> {
     if (inputs.memory.matrix.data != nullptr) {
       if constexpr (!Core::kReads) fail("inputs.memory is wanted, but this model reads no memory");
       check_tensor("inputs.memory", inputs.memory, {shape.batch, shape.memory_tokens}, this->core().memory_width());
+      if constexpr (Core::kReads)
+        if (overlap(this->last(workspace, "backward").stack.memory.memory, inputs.memory.matrix))
+          fail("inputs.memory overlaps the memory");
     }
     if (overlap(inputs.x.matrix, inputs.memory.matrix)) fail("inputs.x overlaps inputs.memory");
     if (inputs.images != nullptr && !Core::Input::kHasGradient)
       fail("inputs.images is wanted, but this model reads no images");
+    if (inputs.images != nullptr && this->last(workspace, "backward").embedded)
+      fail("inputs.images is wanted, but the last forward was given its stream embedded");
     this->check_parameters("weights", weights);
     this->check_gradients_apart(weights, gradients);
   }

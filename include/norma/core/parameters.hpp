@@ -173,12 +173,14 @@ class Layout {
     end_block();
   }
   void begin_block(int layer) {
-    block_ = prefix_;
+    block_ = scope_ = prefix_;
     layer_ = layer;
   }
+  /// Of a layer that holds two blocks, one begins here: parameters shared in a block are each one's own.
+  void begin_part() { scope_ = prefix_; }
   /// What follows belongs to no block: what opens and closes a stack, a head.
   void end_block() {
-    block_ = site_ = stack_;
+    block_ = scope_ = site_ = stack_;
     layer_ = 1;
   }
   void begin_site() { site_ = prefix_; }
@@ -252,7 +254,7 @@ class Layout {
     return entry.at;
   }
   std::string level_of(Scope scope) const {
-    return scope == Scope::stack ? stack_ : scope == Scope::block ? block_ : site_;
+    return scope == Scope::stack ? stack_ : scope == Scope::block ? scope_ : site_;
   }
 
   Parameter make(std::string name, Index rows, Index columns, Kind kind, InitialValue initial) {
@@ -276,7 +278,7 @@ class Layout {
 
   std::vector<ParameterInfo> entries_;
   std::unordered_map<std::string, std::size_t, NameHash, std::equal_to<>> by_name_;  // places in entries_
-  std::string prefix_, stack_, block_, site_;
+  std::string prefix_, stack_, block_, scope_, site_;
   Gain gain_;
   bool shares_ = false;
   int layer_ = 1, layers_ = 1;

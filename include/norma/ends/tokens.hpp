@@ -114,6 +114,8 @@ class TokenInput {
   /// \throws Error for null, ids outside of the tables, and positions that the call may not bring.
   void check(const char* name, const Tokens& given, const Call& call) const {
     const Shape s = shape(given);
+    if (s.batch < 0 || s.tokens < 0)
+      fail(std::string(name) + " has shape " + shape_text({s.batch, s.tokens}) + ", wanted 0 or more of each");
     if (given.ids == nullptr && s.rows() > 0) fail(std::string(name) + " has no memory (null)");
     check_lengths("lengths", call.lengths, s.batch, s.tokens);
     if (given.types != nullptr && options_.types == 0) fail("types are given, but this model has no segments");
@@ -170,14 +172,19 @@ class TokenInput {
 
  private:
   static auto sinusoids(Index count, Index width) {
+    constexpr Index kLimit = Index(1) << 32;  // elements; a table is made when a network is, and held by it
+    if (width > 0 && count > kLimit / width)
+      fail("positions.count is " + std::to_string(count) + ", too many for a table of sinusoids");
     auto table = std::make_shared<std::vector<T>>(static_cast<std::size_t>(count * width));
-    for (Index p = 0; p < count; ++p)
-      for (Index i = 0; i < width; ++i) {
-        const double pair = static_cast<double>(i / 2 * 2);
-        const double angle = static_cast<double>(p) * std::pow(10000.0, -pair / static_cast<double>(width));
+    for (Index i = 0; i < width; ++i) {
+      const double pair = static_cast<double>(i / 2 * 2);
+      const double frequency = std::pow(10000.0, -pair / static_cast<double>(width));
+      for (Index p = 0; p < count; ++p) {
+        const double angle = static_cast<double>(p) * frequency;
         (*table)[static_cast<std::size_t>(p * width + i)] =
             static_cast<T>(i % 2 == 0 ? std::sin(angle) : std::cos(angle));
       }
+    }
     return table;
   }
   static bool position_per_row(const Call& call, Shape s) {

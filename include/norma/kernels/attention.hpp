@@ -139,16 +139,16 @@ void to_scores(const AttentionProblem<T>& a, Index b, Index h, Index query, Inde
   const T* distances = a.distances(h, query);
   if (distances != nullptr) distances += first;
   const simd::Pack<T> scale = simd::broadcast(static_cast<T>(a.scale)), cap = simd::broadcast(a.cap);
-  for (Index i = 0; i < count; i += simd::kLanes<T>) {
-    const Index k = (std::min)(simd::kLanes<T>, count - i);
+  for (Index i = 0; i < kKeyBlock<T>; i += simd::kLanes<T>) {
+    const Index k = std::clamp<Index>(count - i, 0, simd::kLanes<T>);
     simd::Pack<T> v = scale * simd::load(s + i);
     if (a.cap > 0) {
       const simd::Pack<T> bent = simd::tanh(v / cap);
       simd::store(tanh_s + i, bent);
       v = cap * bent;
     }
-    if (bias != nullptr) v = v + simd::load_up_to(bias + i, k);
-    if (distances != nullptr) v = v + simd::load_up_to(distances + i, k);
+    if (bias != nullptr && k > 0) v = v + simd::load_up_to(bias + i, k);
+    if (distances != nullptr && k > 0) v = v + simd::load_up_to(distances + i, k);
     simd::store(s + i, v);
   }
 }

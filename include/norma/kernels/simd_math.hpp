@@ -178,7 +178,7 @@ template <class T>
 struct NormalTail {
   Pack<T> tail, density;
 };
-/// Within 2 units in the last place and what rounding a^2 / 2 takes.
+/// Within 8 units in the last place up to a = 4; beyond, what rounding a^2 / 2 takes is added.
 template <class T>
 NORMA_INLINE NormalTail<T> normal_tail(Pack<T> a) {
   const Pack<T> e = exp(broadcast(T(-0.5)) * a * a);

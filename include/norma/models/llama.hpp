@@ -26,7 +26,7 @@ struct LLaMA {
   static constexpr LLaMA b7() { return {.eps = 1e-6}; }
   static constexpr LLaMA b13() { return {.width = 5120, .heads = 40, .layers = 40, .hidden = 13824, .eps = 1e-6}; }
   static constexpr LLaMA b33() { return {.width = 6656, .heads = 52, .layers = 60, .hidden = 17920, .eps = 1e-6}; }
-  static constexpr LLaMA b65() { return {.width = 8192, .heads = 64, .layers = 80, .hidden = 22016, .eps = 1e-6}; }
+  static constexpr LLaMA b65() { return {.width = 8192, .heads = 64, .layers = 80, .hidden = 22016}; }
   /// Llama 2.
   static constexpr LLaMA v2_7b() { return {}; }
   static constexpr LLaMA v2_13b() { return {.width = 5120, .heads = 40, .layers = 40, .hidden = 13824}; }

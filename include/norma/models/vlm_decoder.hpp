@@ -25,7 +25,7 @@ struct VLMDecoder {
 
   /// The sizes of IDEFICS' 9B and 80B, over LLaMA's 7B and 65B, beside ViT-H/14.
   static constexpr VLMDecoder b9() { return {}; }
-  static constexpr VLMDecoder b80() { return {.width = 8192, .heads = 64, .layers = 80, .hidden = 22016}; }
+  static constexpr VLMDecoder b80() { return {.width = 8192, .heads = 64, .layers = 80, .hidden = 22016, .eps = 1e-5}; }
 
   template <class T>
   LanguageModel<Before<CrossAttentionBlock<Reading, T, RMSNorm, CrossAttention, SwiGLU>,
