@@ -134,6 +134,15 @@ TEST(ModelImages, Errors) {
             }),
             "targets are given, but this model's head has no outputs (Head::outputs)");
   EXPECT_EQ(forward({images.data(), 2, 2, 6, 9}), "");
+  // Images that were not read have no gradient.
+  auto gradients = net.gradients();
+  const Values x(static_cast<std::size_t>(2 * kPatches.tokens() * 9), 1);
+  const Shape shape{2, kPatches.tokens()};
+  net.forward_embedded(weights, TensorView<const double>{shape, {x.data(), shape.rows(), 9}}, workspace);
+  EXPECT_EQ(error_of([&] {
+              net.backward(weights, model::view(y, {2, 1}), gradients, workspace, {.images = images.data()});
+            }),
+            "inputs.images is wanted, but the last forward was given its stream embedded");
 }
 
 }  // namespace

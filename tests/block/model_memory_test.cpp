@@ -56,6 +56,12 @@ TEST(ModelMemory, ReadingLayersAreEverySecond) {
     }
   }
 }
+/// What is shared in a block is shared in one of a layer's two alone.
+TEST(ModelMemory, EachOfTwoBlocksHasItsOwn) {
+  const Encoder<Before<CrossAttentionBlock<ReZero, double>, Block<ReZero, double>>> net(kDims, 1);
+  EXPECT_NE(net.layout().find("layers.0.before.gate").at, net.layout().find("layers.0.gate").at);
+}
+
 TEST(ModelMemory, GradientsOfQueries) {
   const QueryNet net(kDims, 3, {.count = kTokens, .head = {.outputs = 4}});
   MemoryTensor memory;
@@ -198,6 +204,7 @@ TEST(ModelMemory, Errors) {
     return error_of([&] { net.backward(weights, model::view(y, kShape), gradients, workspace, {.memory = d_memory}); });
   };
   EXPECT_EQ(backward(model::view(wide, kMemoryShape)), "inputs.memory has shape [2, 4, 9], wanted [2, 4, 7]");
+  EXPECT_EQ(backward(memory.view()), "inputs.memory overlaps the memory");
   EXPECT_EQ(gradients["queries.weight"].norm(), 0);
   EXPECT_EQ(backward(memory.d()), "");
 

@@ -307,6 +307,8 @@ TEST(ModelTokens, CallsThatAreRefusedWriteNothing) {
               net.forward(weights, {kWhole.data(), kShape}, {kWhole.data(), kShape}, workspace);
             }),
             "targets[2] is 6, wanted 0 to 3, or -1 to count nothing");
+  EXPECT_EQ(forward({kWhole.data(), {-3, -5}}), "tokens has shape [-3, -5], wanted 0 or more of each");
+  EXPECT_EQ(forward({kWhole.data(), {3, -5}}), "tokens has shape [3, -5], wanted 0 or more of each");
   EXPECT_EQ(forward({kWhole.data(), kShape}), "");
   EXPECT_NE(y, Values(15 * 4, 99));
 
@@ -320,6 +322,14 @@ TEST(ModelTokens, CallsThatAreRefusedWriteNothing) {
   EXPECT_TRUE(gradients.flat().back() == 0 && gradients["embedding.weight"].norm() == 0);
   EXPECT_EQ(backward(y), "");
   EXPECT_EQ(backward(y), "backward: the last forward in this workspace is spent; a backward used it up");
+}
+
+TEST(ModelTokens, TooManySinusoids) {
+  const Index many = Index(1) << 60;
+  EXPECT_EQ(error_of([&] {
+              Net(kDims, 1, {.size = 7, .positions = {PositionTable::sinusoid, many}});
+            }),
+            "positions.count is " + std::to_string(many) + ", too many for a table of sinusoids");
 }
 
 TEST(ModelTokens, ABatchOfNothing) {

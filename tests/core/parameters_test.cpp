@@ -219,6 +219,20 @@ TEST(Parameters, Cast) {
   EXPECT_EQ(f.cast<double>()["w"](2, 4), static_cast<double>(static_cast<float>(1.0 / 3)));
 }
 
+// A pretrained network under another head.
+TEST(Parameters, CopyCommon) {
+  auto other = std::make_shared<Layout>();
+  other->add("b", 1, 3, Kind::bias);
+  other->add("head", 2, 2, Kind::head);
+  other->add("w", 5, 3, Kind::up);  // of another shape
+  Parameters<float> from(small_layout()), to(other);
+  for (float& v : from.flat()) v = 7;
+  EXPECT_EQ(norma::copy_common(from, to), (std::vector<std::string>{"head", "w"}));
+  EXPECT_EQ(to["b"](0, 2), 7);
+  EXPECT_EQ(to["head"](1, 1), 0);
+  EXPECT_EQ(to["w"](0, 0), 0);
+}
+
 // What was never given a layout answers, and says so where it cannot.
 TEST(Parameters, Empty) {
   Parameters<float> p;

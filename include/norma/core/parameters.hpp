@@ -228,6 +228,12 @@ class Layout {
   Index size() const { return size_; }    ///< elements of the flat buffer, padding included
   Index count() const { return count_; }  ///< parameters, padding not counted
 
+  /// The parameter of this name, or null.
+  const ParameterInfo* look_up(std::string_view name) const {
+    const auto at = by_name_.find(name);
+    return at == by_name_.end() ? nullptr : &entries_[at->second];
+  }
+  /// \throws Error where there is none.
   const ParameterInfo& find(std::string_view name) const {
     if (const ParameterInfo* const entry = look_up(name)) return *entry;
     fail("no parameter is called \"" + std::string(name) + "\"");
@@ -244,10 +250,6 @@ class Layout {
     std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>{}(name); }
   };
 
-  const ParameterInfo* look_up(std::string_view name) const {
-    const auto at = by_name_.find(name);
-    return at == by_name_.end() ? nullptr : &entries_[at->second];
-  }
   static Parameter same_shape(const ParameterInfo& entry, Index rows, Index columns) {
     if (entry.at.rows != rows || entry.at.columns != columns)
       fail("parameter " + entry.name + " is shared with two different shapes");
@@ -348,5 +350,20 @@ class Parameters {
   std::shared_ptr<const Layout> layout_;
   Buffer buffer_;
 };
+
+/// Sets what `to` has under the same name and in the same shape to the values of `from`: a pretrained stack under a new
+/// head. Returns the names of `to` that are as they were.
+template <class T, class U>
+std::vector<std::string> copy_common(const Parameters<U>& from, Parameters<T>& to) {
+  std::vector<std::string> left;
+  to.for_each_parameter([&](const ParameterInfo& info, auto map) {
+    const ParameterInfo* const source = from.layout().look_up(info.name);
+    if (source == nullptr || source->at.rows != info.at.rows || source->at.columns != info.at.columns)
+      left.push_back(info.name);
+    else
+      map = from[info.name].template cast<T>();
+  });
+  return left;
+}
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET

@@ -8,7 +8,7 @@ namespace norma::inline v0_1::inline NORMA_TARGET::models {
 
 /// Vision Transformer (Dosovitskiy et al., arXiv 2010.11929, section 3.1 and table 1): Pre-LN with a closing norm, a
 /// class token, learned positions, GELU, eps 1e-6; a head of one linear map on the class token. Ti and S are DeiT's
-/// (Touvron et al., arXiv 2012.12877, table 1), and so are the initial weights, normal and cut at two std of 0.02.
+/// (Touvron et al., arXiv 2012.12877, table 1), and so are the initial weights, N(0, 0.02).
 /// Names as in transformers' ViTForImageClassification. Of ViTModel's files the pooler, which the paper has not, is
 /// passed over.
 struct ViT {
@@ -39,7 +39,7 @@ struct ViT {
             {},
             {.eps = eps}};
   }
-  TruncatedNormal init() const { return {.std = 0.02, .scale_residual_outputs = false}; }
+  Normal init() const { return {0.02}; }
 
   static constexpr Name kNames[] = {
       {"class_token", "vit.embeddings.cls_token", Stored::batch_of_one},
