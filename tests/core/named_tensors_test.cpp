@@ -108,6 +108,10 @@ TEST(CheckNames, SaysWhatIsWrong) {
   EXPECT_EQ(named_tensors(layout(), names, "model.").problems,
             (Problems{"tensor \"model.wte\" is passed over by one line and named by another"}));
   EXPECT_EQ(with({"head.weight", ""}), (Problems{"a line for \"head.weight\" names no tensor"}));
+  for (const Name& line : {Name{"head.**", "head.**"}, {"head.**", "head"}, {"head", "head.**"}, {"", "**.weight"}})
+    EXPECT_TRUE(with(line).at(0).ends_with("\": ** stands at the end of what is passed over alone")) << line.stored;
+  EXPECT_EQ(with({"", "vision.**"}), Problems());
+  EXPECT_EQ(with({"", "h.10.g**"}), (Problems{"tensor \"h.10.gate\" is passed over by one line and named by another"}));
   EXPECT_EQ(with({"head.*.weight", "head"}), (Problems{"\"head.*.weight\" has not as many stars as \"head\""}));
 }
 

@@ -173,6 +173,45 @@ TEST(NamesErrors, NamesThatOnlyLookRight) {
   }
 }
 
+/// All below a prefix is another network's.
+TEST(NamesErrors, WhatIsPassedOverWhole) {
+  const std::vector<float> values(3);
+  std::vector<Name> names(std::begin(kNames), std::end(kNames));
+  names.push_back({"", "vision.*.**"});
+  const auto said = [&](const char* name, std::string_view prefix = "") {
+    Tensors file = tensors(numbered(layout()), prefix);
+    file.push_back(floats(name, values));
+    const Bytes bytes = norma::safetensors_bytes(file);
+    Parameters<float> weights(layout());
+    return error_of([&] { norma::load(Safetensors::parse(bytes), weights, names, prefix); });
+  };
+  for (const char* name : {"vision.0.x", "vision.12.layers.3.gate", "vision.0."}) EXPECT_EQ(said(name), "");
+  EXPECT_EQ(said("a.vision.0.x", "a."), "");
+  for (const char* name : {"vision.x", "vision.0", "vision.00.x", "vision", "my.vision.0.x"})
+    EXPECT_NE(said(name).find("belongs to no parameter"), std::string::npos) << name;
+}
+
+/// Blocks that are numbered by themselves: the file's number is no layer of norma's.
+TEST(NamesErrors, MoreOfWhatIsCounted) {
+  constexpr Name names[] = {{"layers.*.cross.gate", "gates.#"}, {"", "scales.#.max"}};
+  auto layout = std::make_shared<Layout>();
+  for (const char* name : {"layers.1.cross.gate", "layers.3.cross.gate"}) layout->add(name, 1, 3, Kind::scale);
+  const std::vector<float> values(3);
+  const auto said = [&](Tensors file) {
+    file.insert(file.end(), {floats("gates.0", values), floats("gates.1", values)});
+    const Bytes bytes = norma::safetensors_bytes(file);
+    Parameters<float> weights(layout);
+    return error_of([&] { norma::load(Safetensors::parse(bytes), weights, names); });
+  };
+  EXPECT_EQ(said({}), "");
+  EXPECT_EQ(said({floats("scales.0.max", values), floats("scales.1.max", values)}), "");
+  EXPECT_EQ(said({floats("gates.2", values)}),
+            "safetensors does not fit these weights:\n"
+            "  tensor \"gates.2\" belongs to no parameter: these weights have not as many \"layers.*.cross.gate\"");
+  EXPECT_EQ(said({floats("gates.02", values)}),
+            "safetensors does not fit these weights:\n  tensor \"gates.02\" belongs to no parameter");
+}
+
 TEST(NamesErrors, TiedWeights) {
   const auto weights = numbered(layout());
   Tensors file = tensors(weights);

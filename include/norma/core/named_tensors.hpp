@@ -132,11 +132,16 @@ class NameReader {
  public:
   NameReader(std::span<const Name> names, std::string_view prefix)
       : names_(names), prefix_(prefix), counts_(names.size()) {
-    for (const Name& name : names)
+    for (const Name& name : names) {
+      const auto rest = name.stored.find("**");
       if (name.stored.empty())
         problem("a line for \"" + std::string(name.norma) + "\" names no tensor");
+      else if (name.norma.find("**") != name.norma.npos ||
+               (rest != name.stored.npos && (!name.norma.empty() || rest + 2 != name.stored.size())))
+        problem("\"" + std::string(name.stored) + "\": ** stands at the end of what is passed over alone");
       else if (!name.norma.empty() && stars(name.norma) != stars(name.stored))
         problem("\"" + std::string(name.norma) + "\" has not as many stars as \"" + std::string(name.stored) + "\"");
+    }
   }
 
   NamedTensors read(const Layout& layout) {

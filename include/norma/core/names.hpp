@@ -9,6 +9,7 @@
 //       {"layers.*.attention.value.weight", "h.*.attn.c_attn.weight", Stored::transposed},  // order of the lines
 //       {"embedding.weight", "lm_head.weight", Stored::copy},                               // tied
 //       {"", "h.*.attn.mask"},                                                              // nothing to load
+//       {"", "vision_model.**"},                                                            // all of another network
 //   };
 //
 // What it makes of a network: named_tensors.hpp.
@@ -38,7 +39,7 @@ enum class Stored {
 
 /// A line of a table. `*` is a number, on both sides the same: the layer's. In a file's name `#` counts instead the
 /// parameters that a line is for, 0, 1, 2, ...: of blocks that stand in some layers only, and are numbered by
-/// themselves.
+/// themselves. A line that passes over ends in `**` for all tensors whose names begin like this: another network's.
 struct Name {
   /// A parameter, or a part of one that is fused: a part is called what it would be called alone, however the network
   /// stores it. Empty: the tensor is none of the network's weights, and passed over.
@@ -50,12 +51,14 @@ struct Name {
 
 namespace detail {
 
-/// The numbers that the stars of `pattern` stand for where it is `name`: decimal, without leading zeros.
+/// The numbers that the stars of `pattern`, and its counts, stand for where it is `name`: decimal, without leading
+/// zeros.
 inline std::optional<std::vector<std::string_view>> match(std::string_view pattern, std::string_view name) {
   std::vector<std::string_view> numbers;
   for (; !pattern.empty(); pattern.remove_prefix(1)) {
+    if (pattern == "**") return numbers;
     std::size_t length = 1;
-    if (pattern.front() == '*') {
+    if (pattern.front() == '*' || pattern.front() == '#') {
       length = (std::min)(name.find_first_not_of("0123456789"), name.size());
       if (length == 0 || (length > 1 && name.front() == '0')) return std::nullopt;
       numbers.push_back(name.substr(0, length));

@@ -165,15 +165,18 @@ class Loader {
   void check_left(const FileTensor& tensor) {
     if (!tensor.name.starts_with(prefix_) || !left_.contains(tensor.name)) return;
     const std::string_view name = std::string_view(tensor.name).substr(prefix_.size());
-    std::string parameter;
+    std::string why;
     for (const Name& line : names_) {
       const auto numbers = match(line.stored, name);
       if (!numbers) continue;
       if (line.norma.empty()) return;
-      if (parameter.empty()) parameter = filled(line.norma, *numbers);
+      if (!why.empty()) continue;
+      // A count says nothing of the layer.
+      const bool counted = line.stored.find('#') != line.stored.npos;
+      why = counted ? ": these weights have not as many " + in_quotes(line.norma)
+                    : ": these weights have no " + in_quotes(filled(line.norma, *numbers));
     }
-    problems_.add("tensor " + in_quotes(tensor.name) + " belongs to no parameter" +
-                  (parameter.empty() ? "" : ": these weights have no " + in_quotes(parameter)));
+    problems_.add("tensor " + in_quotes(tensor.name) + " belongs to no parameter" + why);
   }
 
   const Safetensors& file_;
