@@ -4,12 +4,17 @@
 #include <norma/core/named_tensors.hpp>
 #include <norma/models/bert.hpp>
 #include <norma/models/clip.hpp>
+#include <norma/models/q_former.hpp>
 #include <norma/models/transformer.hpp>
+#include <norma/models/vit.hpp>
 #include <norma/models/vlm_decoder.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <span>
+#include <string_view>
 
 namespace {
 
@@ -71,6 +76,13 @@ TEST(InitialWeights, VLMDecoder) {
   EXPECT_EQ(std_of(w, "layers.2.before.feed_forward.gate"), 0);
 }
 
+template <class A>
+bool passes_over(std::string_view tensor) {
+  const std::span<const norma::Name> names = A::kNames;
+  return std::any_of(names.begin(), names.end(), [&](const norma::Name& line) {
+    return line.norma.empty() && norma::detail::match(line.stored, tensor);
+  });
+}
 /// Every tensor of B's file is one of A's own, or passed over.
 template <class A, class B>
 void expect_passes_over() {
@@ -78,12 +90,7 @@ void expect_passes_over() {
   const auto own = named_tensors(a.layout(), a.names()).tensors;
   for (const norma::StoredTensor& tensor : named_tensors(b.layout(), b.names()).tensors) {
     const auto is = [&](const auto& other) { return other.name == tensor.name; };
-    const auto passes = [&](const norma::Name& line) {
-      return line.norma.empty() && norma::detail::match(line.stored, tensor.name);
-    };
-    const auto names = a.names();
-    EXPECT_TRUE(std::any_of(own.begin(), own.end(), is) || std::any_of(names.begin(), names.end(), passes))
-        << tensor.name;
+    EXPECT_TRUE(std::any_of(own.begin(), own.end(), is) || passes_over<A>(tensor.name)) << tensor.name;
   }
 }
 TEST(Checkpoints, OfSeveralNetworks) {
@@ -91,6 +98,31 @@ TEST(Checkpoints, OfSeveralNetworks) {
   expect_passes_over<CLIPVision, CLIPText>();
   expect_passes_over<BERT, BERTMaskedLM>();
   expect_passes_over<BERTMaskedLM, BERT>();
+}
+
+/// What the classes around a system have in their files, too; and what would be missed.
+TEST(Checkpoints, OfAWholeModel) {
+  for (const char* name :
+       {"vision_model.embeddings.class_embedding", "vision_model.encoder.layers.0.self_attn.qkv.weight",
+        "language_model.model.decoder.layers.0.fc1.weight", "language_projection.weight",
+        "embeddings.word_embeddings.weight", "qformer.encoder.layer.1.intermediate.dense.weight",
+        "qformer.encoder.layer.1.output.LayerNorm.bias", "vision_projection.bias", "text_projection.weight",
+        "itm_head.bias"})
+    EXPECT_TRUE(passes_over<QFormer>(name)) << name;
+  for (const char* name : {"qformer.encoder.layer.1.attention.output.dense.bias", "qformer.layernorm.weight"})
+    EXPECT_FALSE(passes_over<QFormer>(name)) << name;
+  for (const char* name : {"model.vision_model.post_layernorm.bias", "model.vision_model.encoder.layers.3.mlp.fc1.bias",
+                           "model.perceiver_resampler.blocks.0.1.fc.weight", "model.perceiver_resampler.latents"})
+    EXPECT_TRUE(passes_over<VLMDecoder>(name)) << name;
+  for (const char* name : {"model.gated_cross_attn_layers.0.cross_attn.q_layer_norm.weight",
+                           "lm_head.additional_fc.weight", "model.embed_tokens.additional_embedding.weight"})
+    EXPECT_FALSE(passes_over<VLMDecoder>(name)) << name;
+  for (const char* name :
+       {"classifier.weight", "qa_outputs.bias", "cls.seq_relationship.weight", "bert.embeddings.position_ids"}) {
+    EXPECT_TRUE(passes_over<BERT>(name)) << name;
+    EXPECT_TRUE(passes_over<BERTMaskedLM>(name)) << name;
+  }
+  EXPECT_FALSE(passes_over<BERTMaskedLM>("cls.predictions.bias"));
 }
 
 }  // namespace

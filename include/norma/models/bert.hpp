@@ -39,8 +39,9 @@ inline constexpr std::array kBERTNames{
     Name{"layers.*.feed_forward.out.gamma", "bert.encoder.layer.*.output.LayerNorm.gamma", Stored::copy},
     Name{"layers.*.feed_forward.out.beta", "bert.encoder.layer.*.output.LayerNorm.beta", Stored::copy},
     Name{"", "bert.embeddings.position_ids"},
-    Name{"", "cls.seq_relationship.weight"},  // whether one sentence follows the other
-    Name{"", "cls.seq_relationship.bias"},
+    Name{"", "cls.seq_relationship.**"},  // whether one sentence follows the other
+    Name{"", "classifier.**"},            // heads of later training
+    Name{"", "qa_outputs.**"},
 };
 inline constexpr std::array kBERTPooler{
     Name{"head.transform.weight", "bert.pooler.dense.weight"},

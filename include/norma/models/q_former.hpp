@@ -12,7 +12,8 @@ namespace norma::inline v0_1::inline NORMA_TARGET::models {
 /// to an image encoder's output (Call::memory) in every second layer, from the first on. It gives the queries' vectors.
 /// That is the path of queries; its text path, which has feed-forwards and embeddings of its own, is not here. Initial
 /// weights N(0, 0.02), as in the authors' code, which takes BERT's trained ones except for queries and cross-attention.
-/// Names as in transformers' Blip2Model.
+/// Names as in transformers' Blip2Model, of whose files the rest is passed over: the image encoder, the language model,
+/// heads, and the text path.
 struct QFormer {
   using Placement = WithEmbeddingNorm<PostLN>;
   Index width = 768, heads = 12;
@@ -70,6 +71,15 @@ struct QFormer {
       {"layers.*.feed_forward.down.bias", "qformer.encoder.layer.*.output_query.dense.bias"},
       {"layers.*.feed_forward.out.gamma", "qformer.encoder.layer.*.output_query.LayerNorm.weight"},
       {"layers.*.feed_forward.out.beta", "qformer.encoder.layer.*.output_query.LayerNorm.bias"},
+      {"", "vision_model.**"},
+      {"", "language_model.**"},
+      {"", "language_projection.**"},
+      {"", "embeddings.**"},  // of Blip2ForImageTextRetrieval
+      {"", "qformer.encoder.layer.*.intermediate.**"},
+      {"", "qformer.encoder.layer.*.output.**"},
+      {"", "vision_projection.**"},
+      {"", "text_projection.**"},
+      {"", "itm_head.**"},
   };
 };
 

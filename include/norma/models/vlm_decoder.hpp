@@ -14,7 +14,8 @@ namespace norma::inline v0_1::inline NORMA_TARGET::models {
 /// is not public; here it is LLaMA, as in IDEFICS, the public code whose names these are (transformers'
 /// IdeficsForVisionText2Text, without its norms on queries and keys, its resampler and its additional tokens). Gates
 /// are 0 at first, so that it begins as its host; the rest N(0, 0.02), as in that code's configuration. Which image a
-/// token sees is Call::memory_keep.
+/// token sees is Call::memory_keep. Of a file's image encoder and resampler, which make the memory, nothing is loaded;
+/// norms on queries and keys, and additional tokens, are left over: such a checkpoint computes something else.
 struct VLMDecoder {
   using Reading = GatedCrossAttention;
   Index width = 4096, heads = 32;
@@ -71,6 +72,8 @@ struct VLMDecoder {
       {"close.gamma", "model.norm.weight"},
       {"head.weight", "lm_head.weight"},
       {"", "model.layers.*.self_attn.rotary_emb.inv_freq"},
+      {"", "model.vision_model.**"},
+      {"", "model.perceiver_resampler.**"},
   };
 };
 
