@@ -51,7 +51,7 @@ def images(seed, entry):
     return {"images": draw(seed, "images", (2, members["channels"], members["image"], members["image"]))}
 
 
-@system("ViT", "transformers:ViTForImageClassification", zero=("key.bias", "k_proj.bias"), inputs=images,
+@system("ViT", "transformers:ViTForImageClassification", zero=("key.bias",), inputs=images,
         forward=lambda model, images: model(images).logits, **SMALL, image=6, patch=3, channels=2, classes=4, eps=1e-6)
 def vit(image, patch, channels, classes, **members):
     return transformers.ViTForImageClassification(config(

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Named systems as public packages run them: one forward and backward of a tiny random configuration, kept under the
-package's own names. norma loads them by the tables of its systems, which are tested by that. Where no package has a
-system, it is transcribed, and the names are norma's."""
+names that the package's own files have. norma loads them by the tables of its systems, which are tested by that. Where
+no package has a system, it is transcribed, and the names are norma's."""
 import math
+import pathlib
+import tempfile
 
 import torch
 import torch.nn.functional as F
 import transformers
+from safetensors.torch import load_file
 
 from equations import layer_norm, linear
 from golden import CASES, Sizes, Weights, check, draw, metadata_of
@@ -59,7 +62,7 @@ def run(name, seed, overrides):
         model = entry["function"](**members).double().eval()
         randomize(model, seed)
         y = entry["forward"](model, **inputs, **call)
-        parameters = dict(model.named_parameters())
+        parameters = dict(zip(names_in_file(model), model.parameters(), strict=True))
     dy = draw(seed, "dy", y.shape)
     y.backward(dy)
 
@@ -74,6 +77,20 @@ def run(name, seed, overrides):
     options = {key.replace("__", "."): value for key, value in members.items()}
     options |= {key: " ".join(map(str, value)) for key, value in call.items()}
     return tensors, metadata_of(entry, seed, {**options, "names_prefix": entry["names_prefix"]})
+
+
+def names_in_file(model):
+    """Of a model's parameters, in their order: what its own files call them, which may not be what it does itself."""
+    names = [name for name, _ in model.named_parameters()]
+    if not isinstance(model, transformers.PreTrainedModel):
+        return names
+    with tempfile.TemporaryDirectory() as directory:
+        model.save_pretrained(directory)
+        file = load_file(pathlib.Path(directory) / "model.safetensors")
+    by_value = {value.numpy().tobytes(): name for name, value in file.items()}
+    names = [by_value[value.detach().numpy().tobytes()] for value in model.parameters()]
+    assert sorted(names) == sorted(file), file.keys() ^ set(names)
+    return names
 
 
 def randomize(model, seed):

@@ -100,6 +100,21 @@ TEST(Checkpoints, OfSeveralNetworks) {
   expect_passes_over<BERTMaskedLM, BERT>();
 }
 
+/// A ViT has in memory other names than in files: both are read, the files' are written.
+TEST(Checkpoints, ViT) {
+  const auto vit = build(ViT{.layers = 1});
+  int layers = 0;
+  for (const norma::StoredTensor& tensor : named_tensors(vit.layout(), vit.names()).tensors) {
+    EXPECT_FALSE(tensor.name.starts_with("vit.layers.")) << tensor.name;
+    if (!tensor.name.starts_with("vit.encoder.layer.0.")) continue;
+    ++layers;
+    EXPECT_EQ(tensor.copies.size(), 1u) << tensor.name;
+    for (const std::string& copy : tensor.copies) EXPECT_TRUE(copy.starts_with("vit.layers.0.")) << copy;
+  }
+  EXPECT_EQ(layers, 16);
+  EXPECT_TRUE(passes_over<ViT>("vit.pooler.dense.weight"));
+}
+
 /// What the classes around a system have in their files, too; and what would be missed.
 TEST(Checkpoints, OfAWholeModel) {
   for (const char* name :

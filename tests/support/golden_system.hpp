@@ -4,7 +4,7 @@
 //   const golden::System<norma::models::GPT2> gpt2("GPT2");
 //
 // A file's metadata gives the members of the system, by their names; weights and gradients stand in it under the
-// package's own names, which the system's table translates.
+// names of the package's own files, which the system's table translates.
 #pragma once
 
 #include <norma/block/sequence_to_sequence.hpp>

@@ -8,9 +8,9 @@ namespace norma::inline v0_1::inline NORMA_TARGET::models {
 
 /// Vision Transformer (Dosovitskiy et al., arXiv 2010.11929, section 3.1 and table 1): Pre-LN with a closing norm, a
 /// class token, learned positions, GELU, eps 1e-6; a head of one linear map on the class token. Ti and S are DeiT's
-/// (Touvron et al., arXiv 2012.12877, table 1), and so are the initial weights, N(0, 0.02).
-/// Names as in transformers' ViTForImageClassification. Of ViTModel's files the pooler, which the paper has not, is
-/// passed over.
+/// (Touvron et al., arXiv 2012.12877, table 1), and so are the initial weights, N(0, 0.02). Names as in the files of
+/// transformers' ViTForImageClassification. Of the classes around, a pooler, which the paper has not, and a decoder of
+/// masked images are passed over.
 struct ViT {
   Index width = 768, heads = 12;
   int layers = 12;
@@ -46,45 +46,46 @@ struct ViT {
       {"positions.weight", "vit.embeddings.position_embeddings", Stored::batch_of_one},
       {"patches.weight", "vit.embeddings.patch_embeddings.projection.weight", Stored::patches},
       {"patches.bias", "vit.embeddings.patch_embeddings.projection.bias"},
-      {"layers.*.attention.pre.gamma", "vit.layers.*.layernorm_before.weight"},
-      {"layers.*.attention.pre.beta", "vit.layers.*.layernorm_before.bias"},
-      {"layers.*.attention.query.weight", "vit.layers.*.attention.q_proj.weight"},
-      {"layers.*.attention.query.bias", "vit.layers.*.attention.q_proj.bias"},
-      {"layers.*.attention.key.weight", "vit.layers.*.attention.k_proj.weight"},
-      {"layers.*.attention.key.bias", "vit.layers.*.attention.k_proj.bias"},
-      {"layers.*.attention.value.weight", "vit.layers.*.attention.v_proj.weight"},
-      {"layers.*.attention.value.bias", "vit.layers.*.attention.v_proj.bias"},
-      {"layers.*.attention.output.weight", "vit.layers.*.attention.o_proj.weight"},
-      {"layers.*.attention.output.bias", "vit.layers.*.attention.o_proj.bias"},
-      {"layers.*.feed_forward.pre.gamma", "vit.layers.*.layernorm_after.weight"},
-      {"layers.*.feed_forward.pre.beta", "vit.layers.*.layernorm_after.bias"},
-      {"layers.*.feed_forward.up.weight", "vit.layers.*.mlp.fc1.weight"},
-      {"layers.*.feed_forward.up.bias", "vit.layers.*.mlp.fc1.bias"},
-      {"layers.*.feed_forward.down.weight", "vit.layers.*.mlp.fc2.weight"},
-      {"layers.*.feed_forward.down.bias", "vit.layers.*.mlp.fc2.bias"},
+      {"layers.*.attention.pre.gamma", "vit.encoder.layer.*.layernorm_before.weight"},
+      {"layers.*.attention.pre.beta", "vit.encoder.layer.*.layernorm_before.bias"},
+      {"layers.*.feed_forward.pre.gamma", "vit.encoder.layer.*.layernorm_after.weight"},
+      {"layers.*.feed_forward.pre.beta", "vit.encoder.layer.*.layernorm_after.bias"},
+      {"layers.*.attention.query.weight", "vit.encoder.layer.*.attention.attention.query.weight"},
+      {"layers.*.attention.query.bias", "vit.encoder.layer.*.attention.attention.query.bias"},
+      {"layers.*.attention.key.weight", "vit.encoder.layer.*.attention.attention.key.weight"},
+      {"layers.*.attention.key.bias", "vit.encoder.layer.*.attention.attention.key.bias"},
+      {"layers.*.attention.value.weight", "vit.encoder.layer.*.attention.attention.value.weight"},
+      {"layers.*.attention.value.bias", "vit.encoder.layer.*.attention.attention.value.bias"},
+      {"layers.*.attention.output.weight", "vit.encoder.layer.*.attention.output.dense.weight"},
+      {"layers.*.attention.output.bias", "vit.encoder.layer.*.attention.output.dense.bias"},
+      {"layers.*.feed_forward.up.weight", "vit.encoder.layer.*.intermediate.dense.weight"},
+      {"layers.*.feed_forward.up.bias", "vit.encoder.layer.*.intermediate.dense.bias"},
+      {"layers.*.feed_forward.down.weight", "vit.encoder.layer.*.output.dense.weight"},
+      {"layers.*.feed_forward.down.bias", "vit.encoder.layer.*.output.dense.bias"},
       {"close.gamma", "vit.layernorm.weight"},
       {"close.beta", "vit.layernorm.bias"},
       {"head.weight", "classifier.weight"},
       {"head.bias", "classifier.bias"},
-      {"", "vit.pooler.dense.weight"},
-      {"", "vit.pooler.dense.bias"},
-      // The names of a layer's in files that its version 4 wrote.
-      {"layers.*.attention.pre.gamma", "vit.encoder.layer.*.layernorm_before.weight", Stored::copy},
-      {"layers.*.attention.pre.beta", "vit.encoder.layer.*.layernorm_before.bias", Stored::copy},
-      {"layers.*.feed_forward.pre.gamma", "vit.encoder.layer.*.layernorm_after.weight", Stored::copy},
-      {"layers.*.feed_forward.pre.beta", "vit.encoder.layer.*.layernorm_after.bias", Stored::copy},
-      {"layers.*.attention.query.weight", "vit.encoder.layer.*.attention.attention.query.weight", Stored::copy},
-      {"layers.*.attention.query.bias", "vit.encoder.layer.*.attention.attention.query.bias", Stored::copy},
-      {"layers.*.attention.key.weight", "vit.encoder.layer.*.attention.attention.key.weight", Stored::copy},
-      {"layers.*.attention.key.bias", "vit.encoder.layer.*.attention.attention.key.bias", Stored::copy},
-      {"layers.*.attention.value.weight", "vit.encoder.layer.*.attention.attention.value.weight", Stored::copy},
-      {"layers.*.attention.value.bias", "vit.encoder.layer.*.attention.attention.value.bias", Stored::copy},
-      {"layers.*.attention.output.weight", "vit.encoder.layer.*.attention.output.dense.weight", Stored::copy},
-      {"layers.*.attention.output.bias", "vit.encoder.layer.*.attention.output.dense.bias", Stored::copy},
-      {"layers.*.feed_forward.up.weight", "vit.encoder.layer.*.intermediate.dense.weight", Stored::copy},
-      {"layers.*.feed_forward.up.bias", "vit.encoder.layer.*.intermediate.dense.bias", Stored::copy},
-      {"layers.*.feed_forward.down.weight", "vit.encoder.layer.*.output.dense.weight", Stored::copy},
-      {"layers.*.feed_forward.down.bias", "vit.encoder.layer.*.output.dense.bias", Stored::copy},
+      {"", "vit.pooler.**"},
+      {"", "vit.embeddings.mask_token"},
+      {"", "decoder.**"},
+      // What transformers 5 calls a layer's in memory, but not in files.
+      {"layers.*.attention.pre.gamma", "vit.layers.*.layernorm_before.weight", Stored::copy},
+      {"layers.*.attention.pre.beta", "vit.layers.*.layernorm_before.bias", Stored::copy},
+      {"layers.*.attention.query.weight", "vit.layers.*.attention.q_proj.weight", Stored::copy},
+      {"layers.*.attention.query.bias", "vit.layers.*.attention.q_proj.bias", Stored::copy},
+      {"layers.*.attention.key.weight", "vit.layers.*.attention.k_proj.weight", Stored::copy},
+      {"layers.*.attention.key.bias", "vit.layers.*.attention.k_proj.bias", Stored::copy},
+      {"layers.*.attention.value.weight", "vit.layers.*.attention.v_proj.weight", Stored::copy},
+      {"layers.*.attention.value.bias", "vit.layers.*.attention.v_proj.bias", Stored::copy},
+      {"layers.*.attention.output.weight", "vit.layers.*.attention.o_proj.weight", Stored::copy},
+      {"layers.*.attention.output.bias", "vit.layers.*.attention.o_proj.bias", Stored::copy},
+      {"layers.*.feed_forward.pre.gamma", "vit.layers.*.layernorm_after.weight", Stored::copy},
+      {"layers.*.feed_forward.pre.beta", "vit.layers.*.layernorm_after.bias", Stored::copy},
+      {"layers.*.feed_forward.up.weight", "vit.layers.*.mlp.fc1.weight", Stored::copy},
+      {"layers.*.feed_forward.up.bias", "vit.layers.*.mlp.fc1.bias", Stored::copy},
+      {"layers.*.feed_forward.down.weight", "vit.layers.*.mlp.fc2.weight", Stored::copy},
+      {"layers.*.feed_forward.down.bias", "vit.layers.*.mlp.fc2.bias", Stored::copy},
   };
 };
 
