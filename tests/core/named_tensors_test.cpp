@@ -146,6 +146,25 @@ TEST(CheckNames, WhatOneTensorCannotHold) {
   EXPECT_EQ(check_names(layout(), names), (Problems{"tensor \"other\" is a copy of two parameters"}));
 }
 
+/// Whether 16 columns are 4 channels of [2, 2] or one of [4, 4], the layout says.
+TEST(CheckNames, Patches) {
+  const Name names[] = {{"stem.weight", "conv", Stored::patches}};
+  Layout layout;
+  {
+    const Layout::Level level(layout, "stem");
+    layout.add("weight", 3, 16, Kind::embedding);
+    EXPECT_EQ(check_names(layout, names),
+              (Problems{"tensor \"conv\" is stored as patches, which \"stem.weight\" is no weight of"}));
+    EXPECT_THROW(layout.set_patch("weight", {3, 2, 2}), norma::Error);
+    EXPECT_THROW(layout.set_patch("other", {4, 2, 2}), norma::Error);
+    layout.set_patch("weight", {4, 2, 2});
+  }
+  EXPECT_EQ(check_names(layout, names), Problems());
+  const auto tensors = named_tensors(layout, names).tensors;
+  EXPECT_EQ(tensors[0].shape(), (std::vector<Index>{3, 4, 2, 2}));
+  EXPECT_FALSE(tensors[0].fits({3, 1, 4, 4}));
+}
+
 TEST(CheckNames, OrdersOfRows) {
   const std::string order = " has not the order of rows that its line says: see Dimensions::projections";
   std::vector<Name> names = kNames;

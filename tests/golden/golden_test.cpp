@@ -158,6 +158,23 @@ TEST_P(GoldenFile, Agrees) {
   EXPECT_EQ(result.failures, "") << file->metadata().at("source");
 }
 
+/// Saved by its table, a system is again what the package's own files hold.
+TEST_P(GoldenFile, IsWrittenAsItWas) {
+  auto weights = network->zeros();
+  load(*file, *network, weights, "weights.");
+  if (network->names().empty()) GTEST_SKIP() << "norma's own names";
+  const std::string prefix = "weights." + golden::Options(file->metadata()).text("names_prefix");
+  const auto tensors = norma::file_tensors(weights, network->names(), prefix);
+  for (const norma::FileTensor& tensor : tensors) {
+    const norma::FileTensor* const original = file->find(tensor.name);
+    ASSERT_NE(original, nullptr) << tensor.name;
+    EXPECT_EQ(tensor.shape, original->shape) << tensor.name;
+    EXPECT_EQ(norma::values<float>(tensor), norma::values<float>(*original)) << tensor.name;
+  }
+  EXPECT_EQ(std::ssize(tensors), std::count_if(file->tensors().begin(), file->tensors().end(),
+                                               [](const auto& t) { return t.name.starts_with("weights."); }));
+}
+
 /// Of each weight in turn one element is halved: the one whose gradient is largest.
 TEST_P(GoldenFile, EveryWeightCounts) {
   int changed = 0;

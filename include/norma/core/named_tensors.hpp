@@ -26,6 +26,7 @@ struct Piece {
   RowGroups rows;         ///< of a vector, its elements
   Index columns = 1;
   bool vector = false;
+  Patch patch{};  ///< of a weight of patches
 
   /// Where an element lies in the flat buffer.
   Index at(Index row, Index column) const { return offset + rows.row(row) * columns + column; }
@@ -46,7 +47,7 @@ struct StoredTensor {
   Index columns() const { return pieces.front().columns; }
   bool vector() const { return pieces.front().vector; }
   Index size() const { return rows() * columns(); }
-  /// The shape in the file; empty for patches that are no square of one channel or three.
+  /// The shape in the file.
   std::vector<Index> shape() const;
   /// Whether a tensor of this shape, whose size is an Index, can be this one. Of as_is, one row may be a vector, and
   /// one element a scalar.
@@ -79,25 +80,16 @@ inline std::vector<Index> StoredTensor::shape() const {
   if (how == Stored::batch_of_one)
     return vector() ? std::vector<Index>{1, 1, rows()} : std::vector<Index>{1, rows(), columns()};
   if (how == Stored::transposed && !vector()) return {columns(), rows()};
-  if (how != Stored::patches) return matrix;
-  for (const Index channels : {3, 1}) {  // 3 p^2 is no square, so that at most one of them fits
-    Index patch = 1;
-    while (channels * patch * patch < columns()) ++patch;
-    if (channels * patch * patch == columns()) return {rows(), channels, patch, patch};
-  }
-  return {};
+  const Patch& patch = pieces.front().patch;
+  if (how == Stored::patches) return {rows(), patch.channels, patch.height, patch.width};
+  return matrix;
 }
 inline bool StoredTensor::fits(const std::vector<Index>& other) const {
-  if (how == Stored::patches)
-    return other.size() == 4 && other[0] == rows() && other[2] == other[3] &&
-           other[1] * other[2] * other[3] == columns();
-  if (how == Stored::batch_of_one || (how == Stored::transposed && !vector())) return other == shape();
+  if (how == Stored::patches || how == Stored::batch_of_one || (how == Stored::transposed && !vector()))
+    return other == shape();
   return other.size() <= 2 && without_leading_ones(other) == without_leading_ones(shape());
 }
 inline std::string StoredTensor::wanted() const {
-  if (how == Stored::patches)
-    return "[" + std::to_string(rows()) + ", channels, patch, patch] with " + std::to_string(columns()) +
-           " elements a row";
   return shape_text(shape()) + (how == Stored::transposed && !vector() ? ", transposed" : "");
 }
 
@@ -107,7 +99,7 @@ inline Piece whole(const ParameterInfo& parameter) {
   // One row of a matrix is still a matrix; any other parameter of one row is a vector.
   const auto& at = parameter.at;
   if (at.rows > 1 || contains(kMatrices | Kind::head, parameter.kind))
-    return {parameter.name, at.offset, RowGroups::all(at.rows), at.columns, false};
+    return {parameter.name, at.offset, RowGroups::all(at.rows), at.columns, false, parameter.patch};
   return {parameter.name, at.offset, RowGroups::all(at.columns), 1, true};
 }
 inline Piece part_of(const ParameterInfo& parameter, const Part& part) {
@@ -243,6 +235,8 @@ class NameReader {
         tensor.how != Stored::as_is && tensor.how != Stored::transposed && tensor.how != Stored::interleaved;
     if (tensor.pieces.size() > 1 && (alone || !tensor.copies.empty()))
       problem(quoted + " holds several parameters, and so can have neither copies nor be stored like this");
+    if (tensor.how == Stored::patches && first.patch.channels == 0)
+      problem(quoted + " is stored as patches, which \"" + std::string(first.name) + "\" is no weight of");
     // A tied head's copy of the embedding is a weight of its own where the head is not tied.
     std::erase_if(tensor.copies, [&](const std::string& copy) { return places_.contains(copy); });
     for (const std::string& copy : tensor.copies)

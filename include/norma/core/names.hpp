@@ -30,7 +30,7 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 enum class Stored {
   as_is,         ///< [rows, columns]
   transposed,    ///< [columns, rows]: weights that are [in, out]
-  patches,       ///< [rows, channels, patch, patch]: a convolution that steps by its patches
+  patches,       ///< [rows, channels, patch, patch]: a convolution that steps by its patches; of Patches' weight alone
   batch_of_one,  ///< [1, rows, columns]
   per_head,      ///< a fused parameter, as Projections::fused_per_head has it
   interleaved,   ///< several lines of one tensor: the first row of each, then the second of each, ...

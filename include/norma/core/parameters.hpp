@@ -112,6 +112,11 @@ struct Part {
   double gain = 1;
 };
 
+/// What the columns of a weight of patches are: each channel's pixels, row by row. None: it is another weight.
+struct Patch {
+  Index channels = 0, height = 0, width = 0;
+};
+
 /// Everything known about one parameter.
 struct ParameterInfo {
   std::string name;
@@ -122,6 +127,7 @@ struct ParameterInfo {
   int layer = 1;              ///< 1-based depth of its block; 1 outside of blocks
   int layers = 1;             ///< depth of its stack
   std::vector<Part> parts{};  ///< of a fused weight or bias; empty: one weight
+  Patch patch{};              ///< of a weight of patches
 
   bool decays() const {
     return at.rows > 1 && at.columns > 1 && !contains(Kind::norm | Kind::bias | Kind::scale, kind);
@@ -199,6 +205,13 @@ class Layout {
     for (auto& part : parts) part.gain = gain_.of(part.kind);
     entries_.back().parts = std::move(parts);
     return at;
+  }
+  /// Says that the columns of a parameter at this level are those of a patch.
+  void set_patch(std::string_view name, Patch patch) {
+    const std::string full = full_name(name);
+    if (find(full).at.columns != patch.channels * patch.height * patch.width)
+      fail("parameter \"" + full + "\" has no rows of such a patch");
+    entries_[by_name_.at(full)].patch = patch;
   }
   /// The full name of a parameter at this level.
   std::string full_name(std::string_view name) const { return prefix_ + std::string(name); }

@@ -74,6 +74,7 @@ class PatchInput {
     {
       Layout::Level level(layout, "patches");
       projection_.declare(layout, patch_size());
+      layout.set_patch("weight", {options_.channels, options_.patch, options_.patch});
     }
     Layout::Level level(layout, "positions");
     positions_ = layout.add("weight", options_.tokens(), width_, Kind::position);

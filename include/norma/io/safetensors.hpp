@@ -231,8 +231,6 @@ std::vector<FileTensor> file_tensors(const Parameters<T>& weights, std::span<con
   const NamedTensors wanted = named_tensors(weights.layout(), names, prefix);
   detail::ProblemList problems;
   for (const std::string& problem : wanted.problems) problems.add(problem);
-  for (const StoredTensor& tensor : wanted.tensors)
-    if (tensor.shape().empty()) problems.add(detail::label(tensor) + " is of no square patch of 1 channel or 3");
   if (!problems.empty()) fail("the table of names does not fit these weights:" + problems.text());
   std::vector<FileTensor> tensors;
   for (const StoredTensor& tensor : wanted.tensors) {
