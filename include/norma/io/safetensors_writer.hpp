@@ -10,8 +10,10 @@
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -24,14 +26,22 @@ inline std::vector<std::byte> safetensors_bytes(std::vector<FileTensor> tensors,
   std::sort(tensors.begin(), tensors.end(), [](const FileTensor& a, const FileTensor& b) {
     return std::tie(b.type, a.name) < std::tie(a.type, b.name);
   });
+  // A list of pairs, in which a look-up is a search: none here.
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  if (!metadata.empty()) header["__metadata__"] = metadata;
+  auto& entries = header.get_ref<nlohmann::ordered_json::object_t&>();
+  std::unordered_set<std::string_view> names;
+  if (!metadata.empty()) {
+    entries.emplace_back("__metadata__", metadata);
+    names.insert("__metadata__");
+  }
   std::size_t size = 0;
   for (const FileTensor& tensor : tensors) {
     const std::size_t end = size + tensor.data.size();
-    if (header.contains(tensor.name))
+    if (!names.insert(tensor.name).second)
       fail("safetensors: the name " + detail::in_quotes(tensor.name) + " stands there twice");
-    header[tensor.name] = {{"dtype", info(tensor.type).name}, {"shape", tensor.shape}, {"data_offsets", {size, end}}};
+    entries.emplace_back(
+        tensor.name, nlohmann::ordered_json{
+                         {"dtype", info(tensor.type).name}, {"shape", tensor.shape}, {"data_offsets", {size, end}}});
     size = end;
   }
   std::string text = header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -47,9 +57,9 @@ inline std::vector<std::byte> safetensors_bytes(std::vector<FileTensor> tensors,
 
   // What is read back is what was given: shapes fit the data, names are UTF-8.
   const auto written = Safetensors::parse(bytes);
+  for (const FileTensor& tensor : written.tensors()) names.erase(tensor.name);
   for (const FileTensor& tensor : tensors)
-    if (written.find(tensor.name) == nullptr)
-      fail("safetensors: a name is not UTF-8: " + detail::in_quotes(tensor.name));
+    if (names.contains(tensor.name)) fail("safetensors: a name is not UTF-8: " + detail::in_quotes(tensor.name));
   if (written.metadata() != metadata) fail("safetensors: the metadata is not UTF-8");
   return bytes;
 }
