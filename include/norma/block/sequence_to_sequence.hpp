@@ -231,7 +231,7 @@ class SequenceToSequence : public Network<SequenceToSequenceCore<typename EB::Bo
     const Shape shape = this->core().source().shape(source);
     check_tensor("memory", out, shape, this->core().width());
     check_no_memory("the encoder", call);
-    this->core().source().check("source", source, call);
+    this->core().source().validate("source", source, call);
     this->check_parameters("weights", weights);
     this->core().encode(weights.data(), this->begin(workspace, {.shape = shape, .call = call},
                                                     {source, {}, nullptr, {}, Part::encoder, out.matrix}));
@@ -243,7 +243,7 @@ class SequenceToSequence : public Network<SequenceToSequenceCore<typename EB::Bo
                              const Call& call) const {
     Shape shape = this->core().target().shape(target);
     shape.memory_tokens = this->checked_memory(call, shape);
-    this->core().target().check("target", target, call);
+    this->core().target().validate("target", target, call);
     this->check_parameters("weights", weights);
     const auto& tape =
         this->begin(workspace, {.shape = shape, .call = call}, {{}, target, nullptr, {}, Part::decoder, {}});
@@ -309,8 +309,8 @@ class SequenceToSequence : public Network<SequenceToSequenceCore<typename EB::Bo
     Call read = source_call;
     read.lengths = call.memory_lengths;
     check_lengths("memory_lengths", call.memory_lengths, source.shape.batch, source.shape.tokens);
-    this->core().source().check("source", source, read);
-    this->core().target().check("target", target, call);
+    this->core().source().validate("source", source, read);
+    this->core().target().validate("target", target, call);
     this->check_parameters("weights", weights);
     const Shape shape{target.shape.batch, target.shape.tokens, source.shape.tokens};
     return this->begin(workspace, {.shape = shape, .call = call},

@@ -369,12 +369,12 @@ class Parameters {
 template <class T, class U>
 std::vector<std::string> copy_common(const Parameters<U>& from, Parameters<T>& to) {
   std::vector<std::string> left;
-  to.for_each_parameter([&](const ParameterInfo& info, auto map) {
-    const ParameterInfo* const source = from.layout().look_up(info.name);
-    if (source == nullptr || source->at.rows != info.at.rows || source->at.columns != info.at.columns)
-      left.push_back(info.name);
+  to.for_each_parameter([&](const ParameterInfo& entry, auto map) {
+    const ParameterInfo* const source = from.layout().look_up(entry.name);
+    if (source == nullptr || source->at.rows != entry.at.rows || source->at.columns != entry.at.columns)
+      left.push_back(entry.name);
     else
-      map = from[info.name].template cast<T>();
+      map = from[entry.name].template cast<T>();
   });
   return left;
 }

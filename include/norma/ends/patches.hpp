@@ -83,7 +83,7 @@ class PatchInput {
   Shape shape(const Images<T>& given) const { return {given.batch, options_.tokens()}; }
   Shape shape(Shape largest) const { return {largest.batch, options_.tokens(), largest.memory_tokens}; }
   /// \throws Error for another shape, or null.
-  void check(const char* name, const Images<T>& given, const Call&) const {
+  void validate(const char* name, const Images<T>& given, const Call&) const {
     if (given.channels != options_.channels || given.height != options_.height || given.width != options_.width)
       fail(std::string(name) + " has shape " + shape_text({given.batch, given.channels, given.height, given.width}) +
            ", wanted " + shape_text({given.batch, options_.channels, options_.height, options_.width}));

@@ -50,7 +50,7 @@ class QueryInput {
   Shape shape(Batch given) const { return {given.size, options_.count}; }
   Shape shape(Shape largest) const { return {largest.batch, options_.count, largest.memory_tokens}; }
   /// \throws Error for a negative number of sequences.
-  void check(const char* name, Batch given, const Call&) const {
+  void validate(const char* name, Batch given, const Call&) const {
     if (given.size < 0) fail(std::string(name) + " is " + std::to_string(given.size) + ", wanted 0 or more");
   }
   const Call& inside(const Call& call) const { return call; }

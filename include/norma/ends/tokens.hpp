@@ -112,7 +112,7 @@ class TokenInput {
   Shape shape(const Tokens& given) const { return {given.shape.batch, given.shape.tokens}; }
   Shape shape(Shape largest) const { return largest; }
   /// \throws Error for null, ids outside of the tables, and positions that the call may not bring.
-  void check(const char* name, const Tokens& given, const Call& call) const {
+  void validate(const char* name, const Tokens& given, const Call& call) const {
     const Shape s = shape(given);
     if (s.batch < 0 || s.tokens < 0)
       fail(std::string(name) + " has shape " + shape_text({s.batch, s.tokens}) + ", wanted 0 or more of each");

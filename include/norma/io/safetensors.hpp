@@ -131,12 +131,12 @@ class Loader {
   const FileTensor* find(StoredTensor& tensor) {
     const std::vector<std::string> copies = std::exchange(tensor.copies, {});
     const FileTensor* found = take(tensor.name);
-    bool good = found != nullptr && check(tensor, *found);
+    bool good = found != nullptr && fits(tensor, *found);
     for (const std::string& name : copies) {
       const FileTensor* const other = take(name);
       if (other == nullptr) continue;
       const StoredTensor copy{name, Stored::as_is, tensor.pieces};
-      const bool copy_good = check(copy, *other);
+      const bool copy_good = fits(copy, *other);
       if (found == nullptr) {
         tensor = copy;
         found = other;
@@ -148,7 +148,7 @@ class Loader {
     if (found == nullptr) problems_.add(label(tensor) + " is missing");
     return found;
   }
-  bool check(const StoredTensor& tensor, const FileTensor& file) {
+  bool fits(const StoredTensor& tensor, const FileTensor& file) {
     const std::string problem = tensor.fits(file.shape)
                                     ? problem_as<T>(file)
                                     : "has shape " + excerpt(shape_text(file.shape)) + ", wanted " + tensor.wanted();

@@ -2,9 +2,11 @@
 // Operands of a product as its register tile reads them: panels of a few lines side by side, to[p][line], p along k.
 #pragma once
 
+#include <norma/core/buffer.hpp>
 #include <norma/kernels/simd_memory.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace norma::inline v0_1::inline NORMA_TARGET::kernels::detail {

@@ -2,6 +2,8 @@
 // The register tile of every product: rows x packs accumulators, each element one chain of multiply-adds along k.
 #pragma once
 
+#include <norma/core/buffer.hpp>
+#include <norma/core/view.hpp>
 #include <norma/kernels/simd_memory.hpp>
 
 #include <algorithm>

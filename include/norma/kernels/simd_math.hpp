@@ -204,11 +204,11 @@ NORMA_INLINE Pack<T> tanh(Pack<T> x) {
   if constexpr (sizeof(T) == 4) {
     // 1 - 2 / (e^(2a) + 1) loses digits where a is small: there x (1 + x^2 p(x^2)).
     const Pack<float> a = magnitude(x), one = broadcast(1.0f), square = x * x;
-    const Pack<float> large = one - broadcast(2.0f) / (exp(a + a) + one);
+    const Pack<float> outside = one - broadcast(2.0f) / (exp(a + a) + one);
     const Pack<float> bend =
         polynomial(square, -0.333332816426f, 0.13331424782f, -0.0537376121204f, 0.0206304084755f, -0.00569351657892f);
-    const Pack<float> small = fma(bend * square, x, x);
-    return if_less(a, broadcast(0.625f), small, if_less(x, zero<float>(), -large, large));
+    const Pack<float> inside = fma(bend * square, x, x);
+    return if_less(a, broadcast(0.625f), inside, if_less(x, zero<float>(), -outside, outside));
   }
 #endif
   return detail::each_lane(x, [](T v) { return std::tanh(v); });
