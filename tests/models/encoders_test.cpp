@@ -86,7 +86,8 @@ bool passes_over(std::string_view tensor) {
 /// Every tensor of B's file is one of A's own, or passed over.
 template <class A, class B>
 void expect_passes_over() {
-  const auto a = build(A{}), b = build(B{});
+  const auto a = build(A{});
+  const auto b = build(B{});
   const auto own = named_tensors(a.layout(), a.names()).tensors;
   for (const norma::StoredTensor& tensor : named_tensors(b.layout(), b.names()).tensors) {
     const auto is = [&](const auto& other) { return other.name == tensor.name; };
