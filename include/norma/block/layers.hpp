@@ -97,14 +97,10 @@ class TwoKinds {
   template <class In, class Body, class P>
   static void emplace(std::optional<Body>& body, const P& policy, const Norm& norm, const Dimensions& dims, Depth depth,
                       Layout& layout) {
-    if constexpr (In::kLevel[0] != '\0') {
-      Layout::Level level(layout, In::kLevel);
-      layout.begin_part();
-      body.emplace(policy, norm, dims, depth, layout);
-    } else {
-      layout.begin_part();
-      body.emplace(policy, norm, dims, depth, layout);
-    }
+    std::optional<Layout::Level> level;
+    if (In::kLevel[0] != '\0') level.emplace(layout, In::kLevel);
+    layout.begin_part();
+    body.emplace(policy, norm, dims, depth, layout);
   }
 
   std::optional<A> a_;

@@ -9,9 +9,9 @@
 // With a cap (Gemma 2, arXiv 2408.00118), cap t_j with t_j = tanh(scale q . k_j / cap) stands in place of scale q .
 // k_j, and ds_j (1 - t_j^2) in place of ds_j in dq and dk.
 //
-// A masked key is never read. A query that sees no key gives zeros, and zero gradients. Query heads share the key and
-// value heads in groups of heads / kv_heads (Ainslie et al., arXiv 2305.13245): query head h reads kv head h * kv_heads
-// / heads.
+// A masked key reaches nothing, NaN or not. A query that sees no key gives zeros, and zero gradients. Query heads share
+// the key and value heads in groups of heads / kv_heads (Ainslie et al., arXiv 2305.13245): query head h reads kv head
+// h * kv_heads / heads.
 #pragma once
 
 #include <norma/core/call.hpp>

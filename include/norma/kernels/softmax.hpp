@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Softmax over a row, whole; and its pieces: attention streams over keys with both, the loss takes the maximum.
+// Softmax over a row, whole; and its pieces, of which the loss takes the maximum. Attention has its own, by blocks.
 //
 //   p_i = exp(s_i - max s) / sum_j exp(s_j - max s),    lse = max s + log sum_j exp(s_j - max s)
 //   ds_i = p_i (dp_i - sum_j p_j dp_j)
