@@ -21,7 +21,8 @@ else()
 endif()
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/norma-config-version.cmake"
   COMPATIBILITY ${norma_compatibility} ARCH_INDEPENDENT)
-install(FILES "${PROJECT_SOURCE_DIR}/cmake/norma-config.cmake" "${PROJECT_BINARY_DIR}/norma-config-version.cmake"
+install(FILES "${PROJECT_SOURCE_DIR}/cmake/norma-config.cmake" "${PROJECT_SOURCE_DIR}/cmake/norma-backend.cmake"
+  "${PROJECT_BINARY_DIR}/norma-config-version.cmake"
   DESTINATION "${norma_package_directory}")
 
 # pkg-config norma

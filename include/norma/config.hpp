@@ -10,7 +10,8 @@
 
 /// norma::v0_1 holds plain values (Error, Shape, Depth, views) that mean the same in every translation unit. Code whose
 /// machine code depends on compiler flags lives one namespace deeper, NORMA_TARGET: so two units built for different
-/// instruction sets, with and without assertions, or with and without exceptions, never share a function at link time.
+/// instruction sets, with and without assertions or exceptions, or with other libraries' products, never share a
+/// function at link time.
 #if defined(NORMA_SCALAR)
 #define NORMA_TARGET_ISA scalar
 #elif defined(__AVX512F__) && defined(__AVX512VL__) && defined(__AVX512DQ__) && defined(__AVX512BW__)
@@ -59,10 +60,21 @@
 #define NORMA_TARGET_ERRORS nothrow
 #endif
 
-#define NORMA_JOIN_(a, b, c, d, e) a##_##b##_##c##_##d##_##e
-#define NORMA_JOIN(a, b, c, d, e) NORMA_JOIN_(a, b, c, d, e)
-#define NORMA_TARGET \
-  NORMA_JOIN(NORMA_TARGET_ISA, NORMA_TARGET_FMA, NORMA_TARGET_MATH, NORMA_TARGET_CHECKS, NORMA_TARGET_ERRORS)
+#if defined(NORMA_BACKEND_BLAS) && defined(NORMA_BACKEND_ONEDNN)
+#error "norma: NORMA_BACKEND_BLAS and NORMA_BACKEND_ONEDNN are both defined; one library multiplies"
+#elif defined(NORMA_BACKEND_BLAS)
+#define NORMA_TARGET_PRODUCT blas
+#elif defined(NORMA_BACKEND_ONEDNN)
+#define NORMA_TARGET_PRODUCT onednn
+#else
+#define NORMA_TARGET_PRODUCT own
+#endif
+
+#define NORMA_JOIN_(a, b, c, d, e, f) a##_##b##_##c##_##d##_##e##_##f
+#define NORMA_JOIN(a, b, c, d, e, f) NORMA_JOIN_(a, b, c, d, e, f)
+#define NORMA_TARGET                                                                                          \
+  NORMA_JOIN(NORMA_TARGET_ISA, NORMA_TARGET_FMA, NORMA_TARGET_MATH, NORMA_TARGET_CHECKS, NORMA_TARGET_ERRORS, \
+             NORMA_TARGET_PRODUCT)
 
 #define NORMA_INLINE inline __attribute__((always_inline))
 #define NORMA_INLINE_LAMBDA __attribute__((always_inline))

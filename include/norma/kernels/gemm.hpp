@@ -12,6 +12,7 @@
 #include <norma/core/check.hpp>
 #include <norma/core/executor.hpp>
 #include <norma/core/view.hpp>
+#include <norma/kernels/gemm_backend.hpp>
 #include <norma/kernels/gemm_panels.hpp>
 #include <norma/kernels/gemm_tile.hpp>
 
@@ -74,6 +75,7 @@ void gemm(Operand<T> a, Operand<T> b, MatrixView<T> c, Write write, T* scratch, 
   NORMA_ASSERT(apart(a, c) && apart(b, c), "gemm: the result overlaps an operand; a product cannot work in place");
   const Index m = c.rows, n = c.columns, k = a.columns;
   NORMA_ASSERT(bias == nullptr || write == Write::assign, "gemm: a product that is added starts from what is there");
+  if (backend_gemm(a, b, c, write, bias)) return;
   if (k == 0 && write == Write::assign)
     for (Index i = 0; i < m; ++i) bias != nullptr ? std::copy_n(bias, n, c.row(i)) : std::fill_n(c.row(i), n, T(0));
   T* const packed_a = scratch;
