@@ -6,6 +6,7 @@
 #include <norma/core/module.hpp>
 #include <norma/core/tensor.hpp>
 #include <norma/init/initialize.hpp>
+#include <norma/sublayer/packed_weights.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -41,6 +42,12 @@ class Network {
   }
   /// A zeroed buffer with the layout of the weights: gradients, or an optimiser's moments.
   Parameters<T> gradients() const { return Parameters<T>(layout_); }
+  /// The matrices of the weights in the order in which products read them, for Call::packed: small batches of inference
+  /// need not pack them again in each pass. \throws Error for weights of another network.
+  PackedWeights pack(const Parameters<T>& weights) const {
+    check_parameters("weights", weights);
+    return PackedWeights(weights);
+  }
 
   /// Memory for forward and backward at this shape and every smaller one; the executor runs its passes.
   Workspace workspace(Shape shape, const Executor& executor = {}) const {
@@ -64,6 +71,7 @@ class Network {
                                    const typename Core::Arguments& arguments) const {
     check_lengths("lengths", pass.call.lengths, pass.shape.batch, pass.shape.tokens);
     check_lengths("memory_lengths", pass.call.memory_lengths, pass.shape.batch, pass.shape.memory_tokens);
+    check_packed(pass.call.packed, workspace.mode_);
     // Once without memory: what a call is refused for leaves the workspace as it was.
     Plan count(workspace.mode_, nullptr, workspace.memory_.bytes(), workspace.executor_);
     plan(count, pass, arguments);
@@ -152,6 +160,12 @@ class Network {
   static void leave_none(Workspace& workspace, const char* why) {
     workspace.owner_ = nullptr;
     workspace.gone_ = why;
+  }
+  void check_packed(const PackedWeights* packed, Mode mode) const {
+    if (packed == nullptr) return;
+    if (mode != Mode::inference) fail("packed is for an inference_workspace: a backward would read the weights");
+    if (!packed->template fits<T>(layout_->size()))
+      fail("packed belongs to another network, or to another scalar type");
   }
   /// The root tape, at the front of the arena; null where the plan only counts.
   typename Core::Tape* plan(Plan& p, const Pass& pass, const typename Core::Arguments& arguments) const {

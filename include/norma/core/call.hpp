@@ -97,6 +97,8 @@ class Memory {
   TensorView<const double> f64_{{0, 0}, {}};
 };
 
+class PackedWeights;  // sublayer/packed_weights.hpp
+
 /// What varies by call. Forward records it in the workspace and backward uses the same.
 struct Call {
   bool causal = false;                 ///< self-attention: a token sees itself and earlier tokens only
@@ -110,6 +112,7 @@ struct Call {
   std::span<const Index> memory_lengths{};  ///< [batch] tokens of the memory that count
   AttentionMap<bool> memory_keep{};         ///< of cross-attention: keys are the memory's tokens
   Bias memory_bias{};                       ///< of cross-attention
+  const PackedWeights* packed = nullptr;    ///< of the weights, in an inference workspace: network.pack(weights)
   bool training = false;                    ///< dropout acts
   std::uint64_t seed = 0, step = 0;         ///< of dropout: the same pair drops the same elements
 };

@@ -4,6 +4,7 @@
 #include <norma/core/module.hpp>
 #include <norma/kernels/elementwise.hpp>
 #include <norma/kernels/gemm.hpp>
+#include <norma/sublayer/packed_weights.hpp>
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
@@ -17,6 +18,7 @@ class Linear : public Product {
   struct Tape {
     Executor executor;
     MatrixView<T> packing;  // a row per worker
+    const T* panels;        // of the weight, where the call brings them
     kernels::ColumnSums<T> sums;
   };
 
@@ -39,10 +41,11 @@ class Linear : public Product {
   }
   Tape plan(Plan& p, const Pass& pass) const {
     const Index rows = pass.shape.rows(), in = weight_.columns, out = rows_.group;
-    Index packing = kernels::gemm_scratch<T>(rows, out, in);
+    Tape tape{};
+    if (pass.call.packed != nullptr && groups_begin_panels()) tape.panels = pass.call.packed->template find<T>(weight_);
+    Index packing = kernels::gemm_scratch<T>(rows, out, in, tape.panels != nullptr);
     if (p.training())
       packing = (std::max)({packing, kernels::gemm_scratch<T>(out, in, rows), kernels::gemm_scratch<T>(rows, in, out)});
-    Tape tape;
     tape.executor = p.executor();
     tape.packing = p.scratch<T>(p.workers(), packing);
     if (with_bias_) tape.sums = kernels::ColumnSums<T>::plan(p, rows, rows_.outputs);
@@ -50,9 +53,9 @@ class Linear : public Product {
   }
   void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& tape) const {
     for_each_group([&](Index output, Index row) {
-      const MatrixView<T> part = y.middle_columns(output, rows_.group);
-      kernels::gemm(tape.executor, kernels::plain(x),
-                    kernels::transposed(weight_.in(weights).middle_rows(row, rows_.group)), part, Write::assign,
+      kernels::Operand<T> weight = kernels::transposed(weight_.in(weights).middle_rows(row, rows_.group));
+      if (tape.panels != nullptr) weight.panels = {tape.panels, kernels::panel_columns<T>(weight_.rows), row};
+      kernels::gemm(tape.executor, kernels::plain(x), weight, y.middle_columns(output, rows_.group), Write::assign,
                     tape.packing, with_bias_ ? bias_.in(weights).data + row : nullptr);
     });
   }
@@ -81,6 +84,11 @@ class Linear : public Product {
   template <class F>
   void for_each_group(F&& body) const {
     for (Index output = 0; output < rows_.outputs; output += rows_.group) body(output, rows_.row(output));
+  }
+
+  bool groups_begin_panels() const {
+    return rows_.first % kernels::panel_columns<T>(1) == 0 &&
+           (rows_.count() == 1 || rows_.stride % kernels::panel_columns<T>(1) == 0);
   }
 
   RowGroups rows_;
