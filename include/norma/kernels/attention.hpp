@@ -89,6 +89,11 @@ inline constexpr Index kQueryBlock = 64;
 using KeyBits = std::uint64_t;
 static_assert(kKeyBlock<float> <= 64);
 
+/// So many keys and those that fill up their last pack.
+template <class T>
+Index whole_packs(Index count) {
+  return (count + simd::kLanes<T> - 1) / simd::kLanes<T> * simd::kLanes<T>;
+}
 inline KeyBits first_bits(Index count) { return count >= 64 ? ~KeyBits(0) : (KeyBits(1) << count) - 1; }
 
 /// Which of the keys [first, first + count) a query sees. The only place that knows about masks.
@@ -135,29 +140,30 @@ Seen seen_by_block(const AttentionProblem<T>& a, Index b, Index h, Index query, 
 /// hyperbolic tangents that they were capped by.
 template <class T>
 void to_scores(const AttentionProblem<T>& a, Index b, Index h, Index query, Index first, Index count, T* s, T* tanh_s) {
+  const Index width = whole_packs<T>(count);
   const T* bias = a.bias.data != nullptr ? a.bias.row(b, h, query) + first : nullptr;
   const T* distances = a.distances(h, query);
   if (distances != nullptr) distances += first;
   const simd::Pack<T> scale = simd::broadcast(static_cast<T>(a.scale)), cap = simd::broadcast(a.cap);
-  for (Index i = 0; i < kKeyBlock<T>; i += simd::kLanes<T>) {
-    const Index k = std::clamp<Index>(count - i, 0, simd::kLanes<T>);
+  for (Index i = 0; i < width; i += simd::kLanes<T>) {
+    const Index k = (std::min)(count - i, simd::kLanes<T>);
     simd::Pack<T> v = scale * simd::load(s + i);
     if (a.cap > 0) {
       const simd::Pack<T> bent = simd::tanh(v / cap);
       simd::store(tanh_s + i, bent);
       v = cap * bent;
     }
-    if (bias != nullptr && k > 0) v = v + simd::load_up_to(bias + i, k);
-    if (distances != nullptr && k > 0) v = v + simd::load_up_to(distances + i, k);
+    if (bias != nullptr) v = v + simd::load_up_to(bias + i, k);
+    if (distances != nullptr) v = v + simd::load_up_to(distances + i, k);
     simd::store(s + i, v);
   }
 }
 
-/// Sets what is not seen to a value, up to the end of the block.
+/// Sets what is not seen to a value, among the first `width`.
 template <class T>
-NORMA_INLINE void hide(KeyBits seen, T* s, T value) {
-  if (seen == first_bits(kKeyBlock<T>)) return;
-  for (Index j = 0; j < kKeyBlock<T>; ++j)
+NORMA_INLINE void hide(KeyBits seen, Index width, T* s, T value) {
+  if (seen == first_bits(width)) return;
+  for (Index j = 0; j < width; ++j)
     if ((seen >> j & 1) == 0) s[j] = value;
 }
 /// f(j) for every key that is seen, in order.
@@ -196,21 +202,21 @@ typename AttentionProblem<T>::Keys visible_to_any(const AttentionProblem<T>& a, 
   return all;
 }
 
-/// The largest of a block; NaN or not where there is one.
+/// The largest of a block, whole packs of it; NaN or not where there is one.
 template <class T>
-T block_maximum(const T* s) {
+T block_maximum(const T* s, Index width) {
   simd::Pack<T> m = simd::load(s);
-  for (Index j = simd::kLanes<T>; j < kKeyBlock<T>; j += simd::kLanes<T>) m = simd::maximum(m, simd::load(s + j));
+  for (Index j = simd::kLanes<T>; j < width; j += simd::kLanes<T>) m = simd::maximum(m, simd::load(s + j));
   T lanes[simd::kLanes<T>];
   simd::store(lanes, m);
   return *std::max_element(lanes, lanes + simd::kLanes<T>);
 }
 /// A block's s becomes exp(s - shift); returns the sum.
 template <class T>
-double block_exponentials(T* s, T shift) {
+double block_exponentials(T* s, Index width, T shift) {
   simd::WideSum<T> sum;
   const simd::Pack<T> by = simd::broadcast(shift);
-  for (Index j = 0; j < kKeyBlock<T>; j += simd::kLanes<T>) {
+  for (Index j = 0; j < width; j += simd::kLanes<T>) {
     const simd::Pack<T> p = simd::exp(simd::load(s + j) - by);
     simd::store(s + j, p);
     sum.add(p);
@@ -249,27 +255,29 @@ void attention_forward(const AttentionProblem<T>& a, MatrixView<const T> q, Matr
         const MatrixView<const T> block_q = q.middle_rows(row0, queries).middle_columns(h * n, n);
         const MatrixView<T> out = o.middle_rows(row0, queries).middle_columns(h * n, n);
         T maximum[kQueryBlock];
-        double sum[kQueryBlock] = {};
-        bool any[kQueryBlock] = {};
+        double sum[kQueryBlock];
+        bool any[kQueryBlock];
+        std::fill_n(sum, queries, 0.0);
+        std::fill_n(any, queries, false);
         fill(out, T(0));
         const auto [first_key, last_key] = visible_to_any(a, b, i0, queries);
         for (Index j0 = first_key / kKeys * kKeys; j0 < last_key; j0 += kKeys) {
-          const Index count = (std::min)(kKeys, a.keys - j0);
+          const Index count = (std::min)(kKeys, a.keys - j0), width = whole_packs<T>(count);
           const Seen seen = seen_by_block(a, b, h, i0, queries, j0, count);
           if (seen.rows() == 0) continue;
           pack_panels<T, kKeys>(keys.row(j0), keys.stride, 1, count, n, key_panel);
           alignas(kAlignment) T s[kQueryBlock * kKeys];
-          const MatrixView<T> scores(s + seen.begin * kKeys, seen.rows(), kKeys);
+          const MatrixView<T> scores(s + seen.begin * kKeys, seen.rows(), width, kKeys);
           small_product<T>({block_q.row(seen.begin), block_q.stride, 1}, {key_panel, 0, kKeys}, n, scores, {});
           for (Index i = seen.begin; i < seen.end; ++i) {
             T *const row = s + i * kKeys, tanh_s[kKeys];
             if (seen.keys[i] == 0) {
-              std::fill_n(row, kKeys, T(0));
+              std::fill_n(row, width, T(0));
               continue;
             }
             to_scores(a, b, h, i0 + i, j0, count, row, tanh_s);
-            hide(seen.keys[i], row, -std::numeric_limits<T>::infinity());
-            const T highest = block_maximum(row);
+            hide(seen.keys[i], width, row, -std::numeric_limits<T>::infinity());
+            const T highest = block_maximum(row, width);
             double rescale = 1;
             if (!any[i]) {
               maximum[i] = highest;
@@ -280,8 +288,8 @@ void attention_forward(const AttentionProblem<T>& a, MatrixView<const T> q, Matr
               rescale = static_cast<double>(shrink);
               maximum[i] = highest;
             }
-            sum[i] = simd::fma(sum[i], rescale, block_exponentials(row, maximum[i]));
-            hide(seen.keys[i], row, T(0));  // NaN, where the maximum is
+            sum[i] = simd::fma(sum[i], rescale, block_exponentials(row, width, maximum[i]));
+            hide(seen.keys[i], width, row, T(0));  // NaN, where the maximum is
             if (a.dropout.acts())
               for_each_seen(seen.keys[i],
                             [&](Index j) { row[j] *= static_cast<T>(a.dropout_factor(b, h, i0 + i, j0 + j)); });
@@ -340,7 +348,7 @@ void attention_backward(const AttentionProblem<T>& a, MatrixView<const T> q, Mat
           for (Index i = 0; i < queries; ++i) inner[i] = dot(d_out.row(i), of_block(o).row(i), n);
           const auto [first_key, last_key] = visible_to_any(a, b, i0, queries);
           for (Index j0 = first_key / kKeys * kKeys; j0 < last_key; j0 += kKeys) {
-            const Index count = (std::min)(kKeys, a.keys - j0);
+            const Index count = (std::min)(kKeys, a.keys - j0), width = whole_packs<T>(count);
             const Seen seen = seen_by_block(a, b, h, i0, queries, j0, count);
             if (seen.rows() == 0) continue;
             pack_panels<T, kKeys>(keys.row(j0), keys.stride, 1, count, n, key_panel);
@@ -349,30 +357,30 @@ void attention_backward(const AttentionProblem<T>& a, MatrixView<const T> q, Mat
             const Index begin_row = seen.begin, rows = seen.rows();
             T *const first_p = p + begin_row * kKeys, *const first_ds = ds + begin_row * kKeys;
             small_product<T>({block_q.row(begin_row), block_q.stride, 1}, {key_panel, 0, kKeys}, n,
-                             {first_p, rows, kKeys}, {});
+                             {first_p, rows, width, kKeys}, {});
             small_product<T>({d_out.row(begin_row), d_out.stride, 1}, {value_panel, 0, kKeys}, n,
-                             {first_ds, rows, kKeys}, {});
+                             {first_ds, rows, width, kKeys}, {});
             for (Index i = begin_row; i < seen.end; ++i) {
               T *const weight = p + i * kKeys, *const d = ds + i * kKeys, tanh_s[kKeys];
               if (seen.keys[i] == 0) {
-                std::fill_n(weight, kKeys, T(0));
-                std::fill_n(d, kKeys, T(0));
+                std::fill_n(weight, width, T(0));
+                std::fill_n(d, width, T(0));
                 continue;
               }
               to_scores(a, b, h, i0 + i, j0, count, weight, tanh_s);
-              hide(seen.keys[i], weight, -std::numeric_limits<T>::infinity());
-              block_exponentials(weight, log_sums.row(row0 + i)[h]);
-              hide(seen.keys[i], weight, T(0));
+              hide(seen.keys[i], width, weight, -std::numeric_limits<T>::infinity());
+              block_exponentials(weight, width, log_sums.row(row0 + i)[h]);
+              hide(seen.keys[i], width, weight, T(0));
               T m[kKeys];
               const bool drops = a.dropout.acts();
               if (drops) {
-                std::fill_n(m, kKeys, T(0));
+                std::fill_n(m, width, T(0));
                 for_each_seen(seen.keys[i],
                               [&](Index j) { m[j] = static_cast<T>(a.dropout_factor(b, h, i0 + i, j0 + j)); });
               }
               const simd::Pack<T> mean = simd::broadcast(inner[i]), scale = simd::broadcast(static_cast<T>(a.scale)),
                                   one = simd::broadcast(T(1));
-              for (Index j = 0; j < kKeys; j += simd::kLanes<T>) {
+              for (Index j = 0; j < width; j += simd::kLanes<T>) {
                 simd::Pack<T> w = simd::load(weight + j), dp = simd::load(d + j);
                 if (drops) dp = simd::load(m + j) * dp;
                 simd::Pack<T> score = w * (dp - mean);
@@ -381,7 +389,7 @@ void attention_backward(const AttentionProblem<T>& a, MatrixView<const T> q, Mat
               }
               if (d_distances != nullptr)
                 for_each_seen(seen.keys[i], [&](Index j) { d_distances[j0 + j - i0 - i + a.queries] += d[j]; });
-              for (Index j = 0; j < kKeys; j += simd::kLanes<T>) {
+              for (Index j = 0; j < width; j += simd::kLanes<T>) {
                 simd::Pack<T> score = scale * simd::load(d + j);
                 if (capped) {
                   const simd::Pack<T> bent = simd::load(tanh_s + j);
@@ -389,7 +397,7 @@ void attention_backward(const AttentionProblem<T>& a, MatrixView<const T> q, Mat
                 }
                 simd::store(d + j, score);
               }
-              hide(seen.keys[i], d, T(0));
+              hide(seen.keys[i], width, d, T(0));
             }
             const MatrixView<T> d_block_keys = d_keys.middle_rows(j0, count),
                                 d_block_values = d_values.middle_rows(j0, count);

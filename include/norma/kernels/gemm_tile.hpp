@@ -98,7 +98,8 @@ void any_tile(Lines<T> a, Lines<T> b, Index depth, T* c, Index stride, Start<T> 
     }
   }
   if (whole && last == kLanes) return run(a, b, depth, c, stride, start, rows, last);
-  alignas(kAlignment) T copy[static_cast<std::size_t>(kTileRows * kTileColumns<T>)] = {};
+  alignas(kAlignment) T copy[static_cast<std::size_t>(kTileRows * kTileColumns<T>)];
+  std::fill_n(copy, (whole ? rows : kTileRows) * kTileColumns<T>, T(0));
   if (start.data != nullptr)
     for (Index i = 0; i < rows; ++i) std::copy_n(start.data + i * start.stride, columns, copy + i * kTileColumns<T>);
   run(a, b, depth, copy, kTileColumns<T>, {copy, kTileColumns<T>}, rows, last);
