@@ -10,6 +10,7 @@
 #include <surface_helpers.hpp>
 
 #include "../../examples/pool.hpp"
+#include "own_product.hpp"
 
 namespace {
 
@@ -43,6 +44,7 @@ class Allocations : public testing::Test {
                      dx_ = x_, dm_ = m_;
 
   void SetUp() override {
+    NORMA_NEEDS_OWN_PRODUCT(float);
     if (!norma::testing::kCountsAllocations) GTEST_SKIP() << "a sanitizer or another C library owns malloc";
     std::fill_n(keep_.get(), 2 * 70 * 70, true);
   }

@@ -119,6 +119,7 @@ TEST(Calls, MemoryGetsItsGradientAddedOverBlocks) {
 }
 // A fused weight is a way to store: the same initial values in other rows, and the same bits out.
 TEST(Calls, FusedAndSeparateWeightsGiveTheSameBits) {
+  NORMA_NEEDS_OWN_PRODUCT(float);
   Dimensions dims{.width = 12, .heads = 4, .hidden = 10, .kv_heads = 2};
   const auto run = [&](auto policy) {
     using B = Block<decltype(policy), float, LayerNorm, Attention, SwiGLU>;

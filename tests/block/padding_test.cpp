@@ -57,6 +57,7 @@ TYPED_TEST(Padding, NanInPaddingReachesNothing) {
     }
 }
 TYPED_TEST(Padding, ASequenceIsAsLongAsItsLength) {
+  NORMA_NEEDS_OWN_PRODUCT(float);
   const Encoder<Block<TypeParam>> net({.width = 12, .heads = 3, .hidden = 10}, 2);
   const std::vector<Index> lengths{5, 7};
   const auto x = noise(14, 1), dy = noise(14, 2);

@@ -9,6 +9,7 @@
 #include <norma/testing/gradient_check.hpp>
 
 #include "kernel_memory.hpp"
+#include "own_product.hpp"
 
 namespace norma_test {
 
@@ -117,6 +118,7 @@ void expect_float_agrees(const NetworkF& single, const NetworkD& twice, Index in
 template <class Network>
 void expect_no_batch_mates(const Network& network, Index in, Index out, const Call& call = {}) {
   using T = typename Network::Scalar;
+  NORMA_NEEDS_OWN_PRODUCT(T);
   const auto weights = moved(network);
   for (const Index tokens : {5, 7, 33}) {
     Trial<T> all(network, {3, tokens}, in, out), one(network, {1, tokens}, in, out);
@@ -137,6 +139,7 @@ void expect_no_batch_mates(const Network& network, Index in, Index out, const Ca
 template <class Network>
 void expect_causal(const Network& network, Index in, Index out) {
   using T = typename Network::Scalar;
+  NORMA_NEEDS_OWN_PRODUCT(T);
   const auto weights = moved(network);
   const Index tokens = 70;
   Trial<T> all(network, {1, tokens}, in, out);

@@ -8,6 +8,7 @@
 
 #include <norma/testing/allocation_counter.hpp>
 
+#include "own_product.hpp"
 #include "placement_case.hpp"
 #include "placement_memory.hpp"
 
@@ -51,6 +52,7 @@ TYPED_TEST_P(PlacementRuns, LaterTokensChangeNoEarlierOutput) {
   }
 }
 TYPED_TEST_P(PlacementRuns, BatchMatesChangeNothing) {
+  NORMA_NEEDS_OWN_PRODUCT(float);
   const Index tokens = 7;
   const auto weights = perturbed(this->decoder);
   const auto x = noise<float>(5 * tokens * kRunWidth, "x"), dy = noise<float>(5 * tokens * kRunWidth, "dy");
@@ -140,6 +142,7 @@ TYPED_TEST_P(PlacementRuns, TapeBytesPerToken) {
   EXPECT_EQ(tape(48) - tape(16), 32 * 4 * TypeParam::tape_floats(d, h, f));
 }
 TYPED_TEST_P(PlacementRuns, NothingIsAllocatedAfterTheFirstCall) {
+  NORMA_NEEDS_OWN_PRODUCT(float);
   if (!norma::testing::kCountsAllocations) GTEST_SKIP() << "a sanitizer owns malloc";
   struct Size {
     Dimensions dims;

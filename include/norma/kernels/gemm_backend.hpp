@@ -44,13 +44,13 @@ struct BackendOperand {
 };
 template <class T>
 BackendOperand backend_operand(const Operand<T>& o) {
-  // Where there is one row (or column), its stride says nothing and may be anything.
-  const auto lines = [](bool transposed, Index step, Index stride, Index count, Index length) {
-    const Index apart = count > 1 ? stride : (std::max)(stride, length);
-    return BackendOperand{transposed, apart, (step == 1 || length == 1) && apart >= length};
+  // Of rows with one element each the step within a row says nothing. So a lone row, whose stride may be anything, is a
+  // column transposed.
+  const auto lines = [](bool transposed, Index step, Index stride, Index length) {
+    return BackendOperand{transposed, stride, (step == 1 || length == 1) && stride >= length};
   };
-  const BackendOperand plain = lines(false, o.column_stride, o.row_stride, o.rows, o.columns);
-  return plain.fits ? plain : lines(true, o.row_stride, o.column_stride, o.columns, o.rows);
+  const BackendOperand plain = lines(false, o.column_stride, o.row_stride, o.columns);
+  return plain.fits ? plain : lines(true, o.row_stride, o.column_stride, o.rows);
 }
 
 #if defined(NORMA_BACKEND_BLAS)
@@ -96,7 +96,6 @@ bool backend_gemm([[maybe_unused]] const Operand<T>& a, [[maybe_unused]] const O
   } else {
     if (c.rows == 0 || c.columns == 0 || a.columns == 0) return false;
     const BackendOperand of_a = backend_operand(a), of_b = backend_operand(b);
-    if (c.rows == 1) c.stride = (std::max)(c.stride, c.columns);
     if (!of_a.fits || !of_b.fits || c.stride < c.columns) return false;
     const Index largest = (std::max)({c.rows, c.columns, a.columns, c.stride, of_a.stride, of_b.stride});
     if (largest > (std::numeric_limits<BackendSize>::max)()) return false;
