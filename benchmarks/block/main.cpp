@@ -66,12 +66,14 @@ void guarded(benchmark::State& state, const Row& row, const F& body) try {
 
 void measure(benchmark::State& state, const Row& row) {
   guarded(state, row, [&](const Job& job) {
+    const double others = benchmarks::seconds_of_others();
     const auto begin = std::chrono::steady_clock::now();
     for (auto _ : state) {
       job.run();
       benchmark::ClobberMemory();
     }
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    state.counters["others"] = (benchmarks::seconds_of_others() - others) / seconds.count();
     state.counters["flop_per_second"] = row.flop * static_cast<double>(state.iterations()) / seconds.count();
     if (row.operation != "peak") return;
     const double ghz = clock_ghz();
@@ -82,6 +84,8 @@ void measure(benchmark::State& state, const Row& row) {
 
 void measure_latency(benchmark::State& state, const Row& row) {
   guarded(state, row, [&](const Job& job) {
+    const double others = benchmarks::seconds_of_others();
+    const auto begin = std::chrono::steady_clock::now();
     for (auto _ : state) {
       const Latency found = latency(job.run, 100000);
       state.counters["median_ns"] = found.median_ns;
@@ -89,6 +93,8 @@ void measure_latency(benchmark::State& state, const Row& row) {
       state.counters["loop_median_ns"] = found.loop_median_ns;
       state.counters["loop_tail_ns"] = found.loop_tail_ns;
     }
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    state.counters["others"] = (benchmarks::seconds_of_others() - others) / seconds.count();
   });
 }
 

@@ -12,7 +12,7 @@
 namespace block_benchmark {
 namespace {
 
-namespace simd = norma::kernels::simd;
+namespace simd = norma::simd;
 using simd::Pack;
 
 // As many independent chains as there are registers for, beside two operands: two units of latency 4 need 8 at least.
@@ -47,18 +47,18 @@ float loop(Index steps, std::index_sequence<i...>) {
 float fma_loop(Index steps) { return loop(steps, std::make_index_sequence<static_cast<std::size_t>(kChains)>()); }
 
 double clock_ghz() {
-  constexpr long kCount = 20000000;
-  long x = 0;
+  constexpr long kCount = 10000000;
+  long x = 0, one = 1;
   const auto begin = std::chrono::steady_clock::now();
   for (long i = 0; i < kCount; ++i) {
-    // Ten additions that the compiler cannot see through, each of the last one's result.
-#define BLOCK_BENCHMARK_ADD_ONE \
-  x += 1;                       \
-  asm volatile("" : "+r"(x));
-    BLOCK_BENCHMARK_ADD_ONE BLOCK_BENCHMARK_ADD_ONE BLOCK_BENCHMARK_ADD_ONE BLOCK_BENCHMARK_ADD_ONE
-        BLOCK_BENCHMARK_ADD_ONE BLOCK_BENCHMARK_ADD_ONE BLOCK_BENCHMARK_ADD_ONE BLOCK_BENCHMARK_ADD_ONE
-            BLOCK_BENCHMARK_ADD_ONE BLOCK_BENCHMARK_ADD_ONE
-#undef BLOCK_BENCHMARK_ADD_ONE
+    // Additions that the compiler cannot see through, each of the last one's result; of a register, because newer
+    // processors add a constant without spending a cycle.
+    asm volatile("" : "+r"(one));
+    NORMA_UNROLL
+    for (int j = 0; j < 16; ++j) {
+      x += one;
+      asm volatile("" : "+r"(x));
+    }
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   return static_cast<double>(x) / seconds.count() * 1e-9;

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <string>
 
@@ -80,6 +81,21 @@ std::string machine() {
   text += "compiler: GCC " __VERSION__;
 #endif
   return text + ", " BENCHMARK_FLAGS "\n";
+}
+
+double seconds_of_others() {
+#if defined(__linux__)
+  std::ifstream file("/proc/stat");
+  std::string name;
+  double user = 0, nice = 0, system = 0;
+  file >> name >> user >> nice >> system;
+  timespec own{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
+  return (user + nice + system) / static_cast<double>(sysconf(_SC_CLK_TCK)) - static_cast<double>(own.tv_sec) -
+         1e-9 * static_cast<double>(own.tv_nsec);
+#else
+  return 0;
+#endif
 }
 
 std::string copy_limits() {

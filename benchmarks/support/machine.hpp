@@ -14,6 +14,10 @@ std::string pin_to_processors(int count);
 /// Processor, caches, compiler and flags.
 std::string machine();
 
+/// Processor time of all other processes since the machine began, in seconds; 0 where it is unknown. Between two calls
+/// it says whether a row was alone.
+double seconds_of_others();
+
 /// The C library chooses between ordinary stores, `rep movsb` and stores that bypass the caches by size, with limits
 /// that it derives from the caches. Its loader prints them.
 std::string copy_limits();
