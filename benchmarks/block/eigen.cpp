@@ -49,6 +49,7 @@ struct Norm {
   Norm(const std::string& name, Index width)
       : gamma(matrix(name + ".gamma", 1, width)), beta(matrix(name + ".beta", 1, width)) {}
   void operator()(const Matrix& x, Matrix& y) const {
+    y.resizeLike(x);
     for (Index r = 0; r < x.rows(); ++r) {
       const float mean = x.row(r).mean();
       y.row(r).array() = x.row(r).array() - mean;

@@ -47,7 +47,7 @@ float loop(Index steps, std::index_sequence<i...>) {
 float fma_loop(Index steps) { return loop(steps, std::make_index_sequence<static_cast<std::size_t>(kChains)>()); }
 
 double clock_ghz() {
-  constexpr long kCount = 10000000;
+  constexpr long kCount = 1000000;
   long x = 0, one = 1;
   const auto begin = std::chrono::steady_clock::now();
   for (long i = 0; i < kCount; ++i) {

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Ratios between the rows of block_benchmark.
 
-    table.py results.json [more.json ...]
+    table.py results.json [more.json ...] [--per second|cycle]
     table.py results.json --run block_benchmark [ARGUMENT ...]     runs the program first; its arguments come last
 
-Every figure is of the median over a row's repetitions, by the wall clock. A repetition beside which other processes used more
+Every figure is of the median over a row's repetitions, by the wall clock, or in cycles of the clock as it was found right after
+the row (--per cycle), where other programs make it rise and fall. A repetition beside which other processes used more
 than a tenth of a processor counts only where a row has no other, and the row is marked with *. A speed is the other's time over
 norma's: above 1, norma is faster.
 """
@@ -26,10 +27,11 @@ QUIET = 0.1
 class Results:
     """Rows by (operation, implementation, variant, threads, shape)."""
 
-    def __init__(self, runs):
-        self.rows, self.loud = {}, set()
+    def __init__(self, runs, per):
+        self.rows, self.loud, self.per = {}, set(), per
+        self.scale, self.unit = (1e9, "GFLOP/s") if per == "second" else (1, "flop per cycle")
         for name, found in runs.items():
-            op, impl, variant, _, threads, shape = name.split("/")
+            op, impl, variant, _, threads, shape = name.split("/")[:6]  # /iterations:1 may follow
             key = (op, impl, variant, int(threads[1:]), shape)
             quiet = [run for run in found if run["others"] <= QUIET]
             if not quiet:
@@ -41,10 +43,10 @@ class Results:
         return statistics.median(run[name] for run in found) if found else None
 
     def rate(self, op, impl, variant, threads, shape):
-        return self.value((op, impl, variant, threads, shape), "flop_per_second")
+        return self.value((op, impl, variant, threads, shape), "flop_per_" + self.per)
 
     def peak(self, threads):
-        return next((self.value(k, "flop_per_second") for k in self.rows if k[0] == "peak" and k[3] == threads), None)
+        return next((self.value(k, "flop_per_" + self.per) for k in self.rows if k[0] == "peak" and k[3] == threads), None)
 
     def impls(self, op):
         found = {impl for o, impl, _, _, _ in self.rows if o == op} - {"norma"}
@@ -65,6 +67,7 @@ def best(values):
 
 def each_row(results, op):
     impls = results.impls(op)
+    number = lambda rate: show(rate and rate / results.scale, 1)
     # A row that norma does not have (a filter left it out) is shown without ratios.
     keys = dict.fromkeys(k for impl in ["norma", *impls] for k in results.keys(op, impl))
     order = sorted(keys, key=lambda k: (k[1], k[0] != "PreLN", k[0], [int(n) for n in k[2].split("x")]))
@@ -72,12 +75,12 @@ def each_row(results, op):
     for variant, threads, shape in order:
         own = results.rate(op, "norma", variant, threads, shape)
         loud = any((op, impl, variant, threads, shape) in results.loud for impl in ["norma", *impls])
-        lines.append([f"{variant} t{threads} {shape}" + (" *" if loud else ""), show(own and own / 1e9, 1),
+        lines.append([f"{variant} t{threads} {shape}" + (" *" if loud else ""), number(own),
                       show(over(own, results.peak(threads)))]
                      + [cell for impl in impls for other in [results.rate(op, impl, variant, threads, shape)]
-                        for cell in (show(other and other / 1e9, 1), show(over(own, other)))])
+                        for cell in (number(other), show(over(own, other)))])
     if lines:
-        print(f"{op}: GFLOP/s, share of peak, and norma's speed against others (vs)")
+        print(f"{op}: {results.unit}, share of peak, and norma's speed against others (vs)")
         table(["", "norma", "/ peak"] + [c for impl in impls for c in (impl, "vs")], lines)
 
 
@@ -116,7 +119,7 @@ def summary(results):
 
 def peaks(results):
     lines = [[f"t{key[3]}" + (" *" if key in results.loud else ""), show(results.value(key, "flop_per_second") / 1e9, 1),
-              show(results.value(key, "flop_per_cycle"), 1), show(results.value(key, "clock_ghz"))]
+              show(results.value(key, "flop_per_cycle") / key[3], 1), show(results.value(key, "clock_ghz"))]
              for key in sorted(results.rows) if key[0] == "peak"]
     if lines:
         print("peak: multiply-adds on registers alone")
@@ -141,6 +144,7 @@ def latencies(results):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", nargs="+")
+    parser.add_argument("--per", choices=("second", "cycle"), default="second", help="what rates and ratios are of")
     parser.add_argument("--run", nargs=argparse.REMAINDER, default=[], metavar="PROGRAM [ARGUMENT ...]",
                         help="first run this with random interleaving, its results to the first file")
     arguments = parser.parse_args()
@@ -148,7 +152,7 @@ def main():
         rows.run(arguments.run, arguments.results[0])
     runs, context, failed = rows.read(arguments.results)
     print(context.get("block_benchmark", ""))
-    results = Results(runs)
+    results = Results(runs, arguments.per)
     peaks(results)
     for op in OPERATIONS:
         each_row(results, op)
