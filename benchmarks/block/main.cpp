@@ -29,6 +29,7 @@ void use_threads(int threads) {
 #if defined(_OPENMP)
   omp_set_num_threads(threads);
 #endif
+  set_blas_threads(1);  // the rows of CBLAS itself say otherwise
 }
 
 /// The row's job, run once. Empty if its result is wrong: then the row is an error.
@@ -122,6 +123,12 @@ int main(int argc, char** argv) {
   std::vector<Row> rows;
   add_peak(rows, header);
   add_norma(rows, header);
+#if defined(BLOCK_BENCHMARK_NORMA_BLAS)
+  add_norma_blas(rows, header);
+#endif
+#if defined(BLOCK_BENCHMARK_NORMA_ONEDNN)
+  add_norma_onednn(rows, header);
+#endif
   add_eigen(rows, header);
   add_onednn(rows, header);
   add_cblas(rows, header);

@@ -93,10 +93,15 @@ void add_products(std::vector<Row>& rows, const std::string& implementation,
 // Each appends its rows, and its lines for the header: version, or why it is absent.
 void add_peak(std::vector<Row>& rows, std::string& header);
 void add_norma(std::vector<Row>& rows, std::string& header);
+void add_norma_blas(std::vector<Row>& rows, std::string& header);
+void add_norma_onednn(std::vector<Row>& rows, std::string& header);
 void add_eigen(std::vector<Row>& rows, std::string& header);
 void add_onednn(std::vector<Row>& rows, std::string& header);
 void add_cblas(std::vector<Row>& rows, std::string& header);
 void add_torch(std::vector<Row>& rows, std::string& header);
+
+/// Of a CBLAS that has threads of its own. One, where norma splits the product.
+void set_blas_threads(int threads);
 
 /// A register-only loop of `steps` steps; its result, so that it is not left out.
 float fma_loop(Index steps);
