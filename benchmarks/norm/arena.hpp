@@ -2,6 +2,8 @@
 // The buffers of all rows of the table, in one piece of memory.
 #pragma once
 
+#include "../support/memory.hpp"
+#include "../support/normal.hpp"
 #include "problem.hpp"
 
 #include <algorithm>
@@ -9,43 +11,12 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
-#include <memory>
-#include <new>
-#include <numbers>
-#include <random>
 #include <vector>
 
 namespace norm_benchmark {
 
-/// Memory aligned as norma's own workspaces are. No huge pages are asked for: nobody's default allocator does.
-class Memory {
- public:
-  Memory() = default;
-  explicit Memory(std::size_t bytes)
-      : data_(static_cast<std::byte*>(::operator new (bytes, std::align_val_t{64}))), bytes_(bytes) {}
-  std::byte* data() const { return data_.get(); }
-  std::size_t bytes() const { return bytes_; }
-
- private:
-  struct Free {
-    void operator()(std::byte* p) const { ::operator delete (p, std::align_val_t{64}); }
-  };
-  std::unique_ptr<std::byte, Free> data_;
-  std::size_t bytes_ = 0;
-};
-
-/// Box and Muller's normal variates: the standard library's differ between implementations.
-class Normal {
- public:
-  double operator()() {
-    const double radius = std::sqrt(-2 * std::log(uniform()));
-    return radius * std::cos(2 * std::numbers::pi * uniform());
-  }
-  double uniform() { return (static_cast<double>(generator_() >> 11) + 0.5) * 0x1p-53; }
-
- private:
-  std::mt19937_64 generator_{2024};
-};
+using benchmarks::Memory;
+using benchmarks::Normal;
 
 /// Random interleaving moves from shape to shape and back, so setting one up must be cheap: inputs are copies of one
 /// table of random numbers, whose length is prime, so that rows differ.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rows named operation/implementation/type/rows x width. See benchmarks/README.md.
+#include "../support/machine.hpp"
 #include "arena.hpp"
-#include "machine.hpp"
 #include "oracle.hpp"
 #include "problem.hpp"
 
@@ -138,7 +138,7 @@ void add_rows(const Operation& operation, const Implementation& implementation,
 
 int main(int argc, char** argv) {
   using namespace norm_benchmark;
-  std::string header = pin_to_one_processor() + machine();
+  std::string header = benchmarks::pin_to_processors(1) + benchmarks::machine() + benchmarks::copy_limits();
   std::vector<Implementation> implementations;
   add_norma(implementations, header);
   add_eigen(implementations, header);

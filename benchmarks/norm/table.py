@@ -10,11 +10,14 @@ A speed is the other's time over norma's: above 1, norma is faster.
 """
 import argparse
 import html
-import json
 import math
+import pathlib
 import statistics
-import subprocess
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import rows
+from rows import geometric, place, show, table
 
 FORWARD, BACKWARD = "forward", "backward"
 KINDS = ("layer_norm", "rms_norm", "residual_layer_norm", "residual_rms_norm")
@@ -25,10 +28,6 @@ TYPES = ("f32", "f64", "bf16")
 LARGE = 64 * 2**20
 
 
-def place(order, value):
-    return order.index(value) if value in order else len(order)
-
-
 def sort_key(key):
     op, impl, dtype, shape = key
     kind = next((k for k in KINDS if op.startswith(k)), op)
@@ -37,26 +36,15 @@ def sort_key(key):
 
 def read(paths, clock, middle):
     """Row name -> (ns, bytes), context, names of rows that failed."""
-    times, size, failed, context = {}, {}, set(), {}
-    for path in paths:
-        with open(path, encoding="utf-8") as file:
-            data = json.load(file)
-        context = context or data.get("context", {})
-        for row in data["benchmarks"]:
-            name = row["name"]
-            if row.get("error_occurred"):
-                failed.add(name)
-            elif row.get("run_type", "iteration") == "iteration":
-                scale = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[row["time_unit"]]
-                times.setdefault(name, []).append(row["process_ns"] if clock == "process" else row["real_time"] * scale)
-                size[name] = row["bytes"]
-    return {n: (middle(t), size[n]) for n, t in times.items()}, context, sorted(failed)
+    runs, context, failed = rows.read(paths)
+    time = rows.real_ns if clock == "real" else lambda run: run["process_ns"]
+    return {n: (middle([time(run) for run in found]), found[0]["bytes"]) for n, found in runs.items()}, context, failed
 
 
 class Results:
-    def __init__(self, rows):
-        rows = {tuple(name.split("/")): value for name, value in rows.items()}
-        self.rows = {key: rows[key] for key in sorted(rows, key=sort_key)}
+    def __init__(self, values):
+        values = {tuple(name.split("/")): value for name, value in values.items()}
+        self.rows = {key: values[key] for key in sorted(values, key=sort_key)}
         found = {impl for _, impl, _, _ in self.rows} - {"norma", "memcpy"}
         self.impls = sorted(found, key=lambda impl: (place(IMPLS, impl), impl))
 
@@ -74,40 +62,22 @@ class Results:
 
 
 def extent(shape):
-    rows, width = shape.split("x")
-    return int(rows), int(width)
+    height, width = shape.split("x")
+    return int(height), int(width)
 
 
 def bytes_of(dtype, shape):
-    rows, width = extent(shape)
-    return rows * width * {"f32": 4, "f64": 8, "bf16": 2}[dtype]
+    height, width = extent(shape)
+    return height * width * {"f32": 4, "f64": 8, "bf16": 2}[dtype]
 
 
 def throughput(shape):
-    rows, width = extent(shape)
-    return rows >= 512 and width >= 768
+    height, width = extent(shape)
+    return height >= 512 and width >= 768
 
 
 def latency(shape):
     return shape in ("8x768", "64x768")
-
-
-def geometric(values):
-    values = [v for v in values if v]
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
-
-
-def show(value, digits=2):
-    return "" if value is None else f"{value:.{digits}f}"
-
-
-def table(head, lines):
-    if not lines:
-        return
-    widths = [max(len(str(line[i])) for line in [head, *lines]) for i in range(len(head))]
-    for line in [head, *lines]:
-        print("  ".join(str(c).ljust(w) if i == 0 else str(c).rjust(w) for i, (c, w) in enumerate(zip(line, widths))).rstrip())
-    print()
 
 
 def copies(results, dtype):
@@ -259,16 +229,14 @@ def main():
                         help="first run this with random interleaving, its results to the first file")
     arguments = parser.parse_args()
     if arguments.run:
-        # A row that fails is in the results: the table names it, and this program fails.
-        subprocess.run([*arguments.run, "--benchmark_enable_random_interleaving=true", "--benchmark_out_format=json",
-                        f"--benchmark_out={arguments.results[0]}"], check=False, stdout=subprocess.DEVNULL)
+        rows.run(arguments.run, arguments.results[0])
     middle = statistics.median if arguments.of == "median" else min
-    rows, context, failed = read(arguments.results, arguments.time, middle)
+    values, context, failed = read(arguments.results, arguments.time, middle)
     print(context.get("norm_benchmark", ""), end="")
     print(f"time: {'processor time of the process' if arguments.time == 'process' else 'wall clock'}, "
           f"{arguments.of} over repetitions\n")
     types = arguments.types.split(",")
-    results = Results({name: value for name, value in rows.items() if name.split("/")[2] in types})
+    results = Results({name: value for name, value in values.items() if name.split("/")[2] in types})
     for dtype in dict.fromkeys(d for _, _, d, _ in results.rows):
         if any(d == dtype and op != "copy" for op, _, d, _ in results.rows):
             copies(results, dtype)

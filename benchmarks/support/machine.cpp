@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <string>
 
@@ -14,7 +15,7 @@
 #include <gnu/libc-version.h>
 #endif
 
-namespace norm_benchmark {
+namespace benchmarks {
 namespace {
 
 std::string first_line(const std::string& path) {
@@ -43,8 +44,60 @@ std::string caches() {
   return text.empty() ? "unknown" : text;
 }
 
-/// The C library chooses between ordinary stores, `rep movsb` and stores that bypass the caches by size, with limits
-/// that it derives from the caches. Its loader prints them.
+}  // namespace
+
+std::string pin_to_processors(int count) {
+#if defined(__linux__)
+  // What is allowed at the start, not what an earlier call left.
+  static const cpu_set_t allowed = [] {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    sched_getaffinity(0, sizeof set, &set);
+    return set;
+  }();
+  static const int first = [] {
+    const char* wanted = std::getenv("BENCHMARK_CPU");
+    return wanted != nullptr ? std::atoi(wanted) : sched_getcpu();
+  }();
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::string names;
+  for (int i = 0, found = 0; i < CPU_SETSIZE && found < count; ++i) {
+    const auto processor = static_cast<unsigned>((first + i) % CPU_SETSIZE);
+    if (!CPU_ISSET(processor, &allowed)) continue;
+    CPU_SET(processor, &set);
+    names += (found++ == 0 ? " " : ", ") + std::to_string(processor);
+  }
+  if (sched_setaffinity(0, sizeof set, &set) == 0) return "pinned to processor" + names + ", all threads included\n";
+#endif
+  return "not pinned to a processor\n";
+}
+
+std::string machine() {
+  std::string text = "processor: " + processor() + "; caches: " + caches() + "\n";
+#if defined(__clang__)
+  text += "compiler: Clang " __clang_version__;
+#else
+  text += "compiler: GCC " __VERSION__;
+#endif
+  return text + ", " BENCHMARK_FLAGS "\n";
+}
+
+double seconds_of_others() {
+#if defined(__linux__)
+  std::ifstream file("/proc/stat");
+  std::string name;
+  double user = 0, nice = 0, system = 0;
+  file >> name >> user >> nice >> system;
+  timespec own{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
+  return (user + nice + system) / static_cast<double>(sysconf(_SC_CLK_TCK)) - static_cast<double>(own.tv_sec) -
+         1e-9 * static_cast<double>(own.tv_nsec);
+#else
+  return 0;
+#endif
+}
+
 std::string copy_limits() {
 #if defined(__GLIBC__) && defined(__x86_64__)
   std::string text = std::string("memcpy: glibc ") + gnu_get_libc_version();
@@ -73,29 +126,4 @@ std::string copy_limits() {
 #endif
 }
 
-}  // namespace
-
-std::string pin_to_one_processor() {
-#if defined(__linux__)
-  const char* wanted = std::getenv("NORM_BENCHMARK_CPU");
-  const int processor = wanted != nullptr ? std::atoi(wanted) : sched_getcpu();
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<unsigned>(processor), &set);
-  if (sched_setaffinity(0, sizeof set, &set) == 0)
-    return "pinned to processor " + std::to_string(processor) + ", all threads included\n";
-#endif
-  return "not pinned to a processor\n";
-}
-
-std::string machine() {
-  std::string text = "processor: " + processor() + "; caches: " + caches() + "\n";
-#if defined(__clang__)
-  text += "compiler: Clang " __clang_version__;
-#else
-  text += "compiler: GCC " __VERSION__;
-#endif
-  return text + ", " NORM_BENCHMARK_FLAGS "\n" + copy_limits();
-}
-
-}  // namespace norm_benchmark
+}  // namespace benchmarks
