@@ -264,7 +264,9 @@ class Model : public Network<ModelCore<typename B::BodyType, InputType>> {
   static constexpr const char* kGivenName = std::is_same_v<Given, Tokens>  ? "tokens"
                                             : std::is_same_v<Given, Batch> ? "batch"
                                                                            : "images";
-  void check_given(const Given& given, const Call& call) const { this->core().input().validate(kGivenName, given, call); }
+  void check_given(const Given& given, const Call& call) const {
+    this->core().input().validate(kGivenName, given, call);
+  }
   template <class X>
   TensorView<const T> embedded(const X& x) const {
     const TensorView<const T> in = tensor_view<const T>(x);

@@ -72,13 +72,9 @@ class Network {
     check_lengths("lengths", pass.call.lengths, pass.shape.batch, pass.shape.tokens);
     check_lengths("memory_lengths", pass.call.memory_lengths, pass.shape.batch, pass.shape.memory_tokens);
     check_packed(pass.call.packed, workspace.mode_);
-    // Once without memory: what a call is refused for leaves the workspace as it was.
-    Plan count(workspace.mode_, nullptr, workspace.memory_.bytes(), workspace.executor_);
-    plan(count, pass, arguments);
-    if (!count.fits())
-      fail("workspace holds " + std::to_string(workspace.bytes()) + " bytes, wanted " + std::to_string(count.bytes()) +
-           " for batch " + std::to_string(pass.shape.batch) + " and tokens " + std::to_string(pass.shape.tokens) +
-           (pass.shape.memory_tokens > 0 ? " and memory_tokens " + std::to_string(pass.shape.memory_tokens) : ""));
+    // Once without memory: what a call is refused for leaves the workspace as it was. Where no tape can be lost and the
+    // shape is known to fit, the time is saved: it is a good part of a small block's.
+    if (workspace.mode_ == Mode::training || !made_for(workspace, pass.shape)) check_fits(workspace, pass, arguments);
     workspace.owner_ = nullptr;
     workspace.gone_ = nullptr;
     Plan p(workspace.mode_, workspace.memory_.data(), workspace.memory_.bytes(), workspace.executor_);
@@ -161,6 +157,20 @@ class Network {
     workspace.owner_ = nullptr;
     workspace.gone_ = why;
   }
+  /// Whether this network made the workspace, for this shape or a larger one.
+  bool made_for(const Workspace& workspace, const Shape& shape) const {
+    const Shape& largest = workspace.largest_;
+    return workspace.maker_ == layout_ && shape.batch <= largest.batch && shape.tokens <= largest.tokens &&
+           shape.memory_tokens <= largest.memory_tokens;
+  }
+  void check_fits(const Workspace& workspace, const Pass& pass, const typename Core::Arguments& arguments) const {
+    Plan count(workspace.mode_, nullptr, workspace.memory_.bytes(), workspace.executor_);
+    plan(count, pass, arguments);
+    if (!count.fits())
+      fail("workspace holds " + std::to_string(workspace.bytes()) + " bytes, wanted " + std::to_string(count.bytes()) +
+           " for batch " + std::to_string(pass.shape.batch) + " and tokens " + std::to_string(pass.shape.tokens) +
+           (pass.shape.memory_tokens > 0 ? " and memory_tokens " + std::to_string(pass.shape.memory_tokens) : ""));
+  }
   void check_packed(const PackedWeights* packed, Mode mode) const {
     if (packed == nullptr) return;
     if (mode != Mode::inference) fail("packed is for an inference_workspace: a backward would read the weights");
@@ -182,7 +192,10 @@ class Network {
       fail("workspace: batch and tokens may not be negative");
     Plan p(mode, nullptr, 0, executor);
     plan(p, Pass{.shape = shape, .call = {}, .largest = true}, {});
-    return Workspace(mode, p.bytes(), executor);
+    Workspace workspace(mode, p.bytes(), executor);
+    workspace.maker_ = layout_;
+    workspace.largest_ = shape;
+    return workspace;
   }
 
   Core core_;
