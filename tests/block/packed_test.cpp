@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Weights packed once: the same bits as without, whatever the shape, the workers and how the weights lie.
-#define NORMA_DEFINE_ALLOCATION_COUNTER
 #include <norma/testing/allocation_counter.hpp>
 
 #include <surface_helpers.hpp>
