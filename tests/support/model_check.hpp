@@ -128,12 +128,16 @@ void expect_memory(const Net& net, const Parameters<double>& weights, Shape shap
   // Between views, and inside of the structs of views, there are gaps: each less than a cache line.
   Index longest = 0, run_length = 0;
   for (const bool t : touched) longest = std::max(longest, run_length = t ? 0 : run_length + 1);
-  if (kOwn) EXPECT_LT(longest, norma::kAlignment) << "a planned view is never written";
+  if (kOwn) {
+    EXPECT_LT(longest, norma::kAlignment) << "a planned view is never written";
+  }
 
   Pool pool(3);
   auto parallel = net.workspace(shape, pool.executor());
   const Values in_parallel = run(weights, net.gradients(), parallel, pass);
-  if (kOwn) EXPECT_TRUE(same_bits(in_parallel, wanted));
+  if (kOwn) {
+    EXPECT_TRUE(same_bits(in_parallel, wanted));
+  }
   auto inference = net.inference_workspace(shape);
   EXPECT_LT(inference.bytes(), workspace.bytes());
   const auto y = pass.forward(weights, inference);
@@ -151,7 +155,9 @@ void expect_memory(const Net& net, const Parameters<double>& weights, Shape shap
     pass.backward(weights, dy, gradients, workspace);
     pass.forward(weights, inference);
   }
-  if (kOwn) EXPECT_EQ(counter.count(), 0);
+  if (kOwn) {
+    EXPECT_EQ(counter.count(), 0);
+  }
 }
 
 }  // namespace model

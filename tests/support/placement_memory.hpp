@@ -84,7 +84,9 @@ void check_memory(const Net& net, Index bodies, Shape shape, Index width) {
   const Untouched scratch = untouched(forward_touches, usage.tape_bytes, workspace.bytes());
   // Another library packs operands in memory of its own.
   constexpr bool kOwn = norma::kernels::kOwnProduct<T>;
-  if (kOwn) EXPECT_TRUE(scratch.only_gaps) << "planned scratch is never written";
+  if (kOwn) {
+    EXPECT_TRUE(scratch.only_gaps) << "planned scratch is never written";
+  }
   ::testing::Test::RecordProperty("tape_gap_bytes", static_cast<int>(usage.gap_bytes));
   ::testing::Test::RecordProperty("scratch_gap_bytes", static_cast<int>(scratch.bytes));
   ::testing::Test::RecordProperty(
@@ -99,9 +101,10 @@ void check_memory(const Net& net, Index bodies, Shape shape, Index width) {
     for (std::size_t i = 0; i < touches.size(); ++i)
       if (inference.data()[i] != std::byte(kFill[k])) touches[i] = true;
   }
-  if (kOwn)
+  if (kOwn) {
     EXPECT_TRUE(untouched(touches, structs, inference.bytes()).only_gaps)
         << "inference plans memory that it never writes";
+  }
 }
 
 /// A shape with more sequences or more tokens never needs less.

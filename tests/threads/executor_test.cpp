@@ -106,7 +106,9 @@ TEST(Executor, IsUsed) {
   const auto weights = some_weights(net);
   auto alone = net.workspace({3, 13}), split = net.workspace({3, 13}, executor);
   const Result serial = run(net, weights, {3, 13}, 24, {}, alone), parallel = run(net, weights, {3, 13}, 24, {}, split);
-  if (norma::kernels::kOwnProduct<float>) EXPECT_TRUE(parallel == serial);
+  if (norma::kernels::kOwnProduct<float>) {
+    EXPECT_TRUE(parallel == serial);
+  }
   EXPECT_GT(counted.runs, 20);
   EXPECT_EQ(counted.most, 3);
 }
