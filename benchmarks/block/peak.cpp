@@ -21,7 +21,7 @@ constexpr Index kChains = 24;
 #else
 constexpr Index kChains = 12;
 #endif
-constexpr Index kSteps = 200000;
+constexpr Index kSteps = 2000000;
 constexpr float kFactor = 0.999f, kTerm = 0.001f;
 
 /// What chain i starts from: the compiler merges chains that are equal.
