@@ -10,6 +10,7 @@
 #include "numbers.hpp"
 #include "problem.hpp"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -42,8 +43,11 @@ class NormaBlock {
         dx_(dy_.size()) {
     weights_.for_each_parameter(
         [](const norma::ParameterInfo& p, auto map) { fill(p.name, map.data(), p.at.rows, p.at.columns); });
+    if (!training) packed_.emplace(block_.pack(weights_));
   }
-  void forward() { block_.forward(weights_, tensor(x_), tensor(y_), workspace_); }
+  void forward() {
+    block_.forward(weights_, tensor(x_), tensor(y_), workspace_, {.packed = packed_ ? &*packed_ : nullptr});
+  }
   /// As in a step of training: gradients of this pass alone.
   void forward_backward() {
     forward();
@@ -66,6 +70,7 @@ class NormaBlock {
   Extent extent_;
   Block block_;
   norma::Parameters<T> weights_, gradients_;
+  std::optional<norma::PackedWeights> packed_;  // in inference
   norma::Workspace workspace_;
   std::vector<T> x_, y_, dy_, dx_;
 };
