@@ -2,6 +2,8 @@
 // Weights packed once: the same bits as without, whatever the shape, the workers and how the weights lie.
 #include <norma/testing/allocation_counter.hpp>
 
+#include <limits>
+
 #include <surface_helpers.hpp>
 
 #include "../../examples/pool.hpp"
@@ -13,7 +15,7 @@ using namespace surface;
 using norma::Call;
 using norma::Dimensions;
 
-// Panels of 48 columns or fewer: none of these widths is a whole number of them.
+// Panels are 48 columns wide or less: none of these widths is a whole number of them.
 constexpr Index kWidth = 50;
 constexpr Shape kLargest{2, 33}, kShapes[] = {{1, 1}, {1, 16}, {1, 17}, {2, 33}};
 
@@ -41,7 +43,7 @@ const Dimensions kDims{.width = kWidth, .heads = 5, .hidden = 130};
 
 TEST(Packed, SameBits) { expect_same_bits(norma::Encoder<norma::Block<norma::PreLN>>(kDims, 2)); }
 
-// Groups of a fused weight begin at a panel, or nowhere near one.
+// The parts of a fused weight begin anywhere.
 TEST(Packed, SameBitsOfFusedWeights) {
   using Block = norma::Block<norma::PreLN, float, norma::RMSNorm, norma::Attention, norma::SwiGLU>;
   for (const auto projections : {norma::Projections::fused, norma::Projections::fused_per_head})
@@ -66,21 +68,70 @@ TEST(Packed, SameBitsOverSeveralBlocksAlongK) {
   EXPECT_TRUE(same_bits(plain, y));
 }
 
-TEST(Packed, HoldsTheMatricesAsTheyWere) {
+/// Every matrix becomes NaN after packing: a pass that still gives the same bits has read none of them.
+template <class Net, class Forward>
+void expect_reads_none(const Net& net, const Forward& forward) {
   NORMA_NEEDS_OWN_PRODUCT(float);
-  const Shape s{1, 4};
-  const norma::Block<norma::PostLN> net(kDims);
   auto weights = some_weights(net);
   const auto packed = net.pack(weights);
-  auto workspace = net.inference_workspace(s);
+  const std::vector<float> before = forward(weights, Call{});
+  int changed = 0;
+  weights.for_each_parameter([&](const norma::ParameterInfo& info, auto map) {
+    if (!contains(norma::kMatrices | norma::Kind::head, info.kind)) return;
+    map.setConstant(std::numeric_limits<float>::quiet_NaN());
+    ++changed;
+  });
+  EXPECT_GT(changed, 1);
+  EXPECT_TRUE(same_bits(before, forward(weights, Call{.packed = &packed}))) << "a matrix was read from the weights";
+}
+
+TEST(Packed, EveryMatrixOfABlockIsReadFromIt) {
+  const Shape s{1, 4};
   const auto x = numbers(s.rows() * kWidth, "x");
-  std::vector<float> before(x.size()), after(x.size());
-  net.forward(weights, view(x, s, kWidth), view(before, s, kWidth), workspace);
-  for (const char* name : {"attention.query.weight", "attention.value.weight", "attention.output.weight",
-                           "feed_forward.up.weight", "feed_forward.down.weight"})
-    weights[name].setConstant(0.25f);
-  net.forward(weights, view(x, s, kWidth), view(after, s, kWidth), workspace, {.packed = &packed});
-  EXPECT_TRUE(same_bits(before, after)) << "a matrix was read from the weights";
+  for (const auto projections :
+       {norma::Projections::separate, norma::Projections::fused, norma::Projections::fused_per_head}) {
+    Dimensions dims{.width = kWidth, .heads = 4, .hidden = 90, .kv_heads = 2, .head_dim = 10};
+    dims.projections = projections;
+    dims.packed_gate = projections != norma::Projections::separate;
+    const norma::Block<norma::PostLN, float, norma::LayerNorm, norma::Attention, norma::SwiGLU> net(dims);
+    expect_reads_none(net, [&](const auto& weights, const Call& call) {
+      auto workspace = net.inference_workspace(s);
+      std::vector<float> y(x.size());
+      net.forward(weights, view(x, s, kWidth), view(y, s, kWidth), workspace, call);
+      return y;
+    });
+  }
+}
+
+TEST(Packed, BothStacksReadIt) {
+  const norma::EncoderDecoder<norma::Block<norma::PreLN>, norma::DecoderBlock<norma::PreLN>> net(kDims, 1, 1);
+  const Shape s{1, 4, 3};
+  const auto source = numbers(3 * kWidth, "source"), x = numbers(s.rows() * kWidth, "x");
+  expect_reads_none(net, [&](const auto& weights, const Call& call) {
+    auto workspace = net.inference_workspace(s);
+    std::vector<float> y(x.size());
+    net.forward(weights, view(source, {1, 3}, kWidth), view(x, s, kWidth), view(y, s, kWidth), workspace, call);
+    return y;
+  });
+  const auto weights = some_weights(net);
+  const auto packed = net.pack(weights);
+  auto workspace = net.inference_workspace(s);
+  std::vector<float> y(x.size());
+  EXPECT_NE(error_of([&] {
+              net.forward(weights, view(source, {1, 3}, kWidth), view(x, s, kWidth), view(y, s, kWidth), workspace, {},
+                          {.packed = &packed});
+            }).find("packed is the call's"),
+            std::string::npos);
+}
+
+TEST(Packed, AHeadOfItsOwnReadsIt) {
+  const norma::LanguageModel<norma::Block<norma::PreLN>> net(kDims, 1, {.size = 70, .tied = false});
+  const std::vector<std::int32_t> ids{3, 0, 69};
+  expect_reads_none(net, [&](const auto& weights, const Call& call) {
+    auto workspace = net.inference_workspace({1, 3});
+    const auto logits = net.forward(weights, {ids.data(), {1, 3}}, workspace, call);
+    return std::vector<float>(logits.data, logits.data + logits.rows * logits.columns);
+  });
 }
 
 TEST(Packed, BadCalls) {
@@ -97,10 +148,30 @@ TEST(Packed, BadCalls) {
   };
   EXPECT_NE(run(workspace, packed).find("inference_workspace"), std::string::npos);
   EXPECT_NE(run(inference, wider.pack(wider.initialize(norma::Rng(1)))).find("another network"), std::string::npos);
+  // As many elements, and its first weight in the same place.
+  Dimensions fused_dims = kDims;
+  fused_dims.projections = norma::Projections::fused;
+  const norma::Block<norma::PreLN> fused(fused_dims);
+  EXPECT_NE(run(inference, fused.pack(fused.initialize(norma::Rng(1)))).find("another network"), std::string::npos);
+  EXPECT_NE(run(inference, {}).find("empty"), std::string::npos);
   EXPECT_NE(run(inference, net_of_double.pack(net_of_double.initialize(norma::Rng(1)))).find("another scalar"),
             std::string::npos);
   EXPECT_TRUE(same_bits(x, y)) << "something was written";
   EXPECT_NE(error_of([&] { wider.pack(weights); }).find("another network"), std::string::npos);
+}
+
+// Inference plans a pass once, into the workspace itself: what does not fit is an Error, and touches nothing.
+TEST(Inference, AModelOfOtherTokensThanTheWorkspaceIsRefused) {
+  const norma::QueryModel<norma::CrossAttentionBlock<norma::PreLN>> net({.width = 32, .heads = 4}, 1, {.count = 2});
+  const auto weights = some_weights(net);
+  auto workspace = net.inference_workspace({1, 64, 4});  // queries are two, whatever the tokens
+  const auto x = numbers(64 * 32, "x"), memory = numbers(4 * 32, "memory");
+  const Call call{.memory = view(memory, {1, 4}, 32)};
+  EXPECT_NE(error_of([&] {
+              net.forward_embedded(weights, view(x, {1, 64}, 32), workspace, call);
+            }).find("workspace holds"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] { net.outputs(workspace); }).find("refused"), std::string::npos);
 }
 
 }  // namespace

@@ -55,6 +55,7 @@ class EncoderDecoderCore {
     call.training = pass.call.training;
     call.seed = pass.call.seed;
     call.step = pass.call.step;
+    call.packed = pass.call.packed;
     return {.shape = {pass.shape.batch, pass.shape.memory_tokens}, .call = call, .largest = pass.largest};
   }
 
@@ -115,6 +116,7 @@ inline void check_source_call(const Call& call) {
   if (!call.lengths.empty()) fail("the source's lengths are the call's memory_lengths");
   if (call.training || call.seed != 0 || call.step != 0)
     fail("training, seed and step are the call's, for both stacks; leave them out of the source's");
+  if (call.packed != nullptr) fail("packed is the call's, for both stacks; leave it out of the source's");
   check_no_memory("the encoder", call);
 }
 

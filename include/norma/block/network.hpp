@@ -46,7 +46,7 @@ class Network {
   /// need not pack them again in each pass. \throws Error for weights of another network.
   PackedWeights pack(const Parameters<T>& weights) const {
     check_parameters("weights", weights);
-    return PackedWeights(weights);
+    return PackedWeights(layout_, weights.data());
   }
 
   /// Memory for forward and backward at this shape and every smaller one; the executor runs its passes.
@@ -66,19 +66,24 @@ class Network {
   const Core& core() const { return core_; }
 
   /// Checks this pass and plans it in the workspace, which then holds no tape until end(). \throws Error before
-  /// anything is written: an earlier forward's tape stays.
+  /// anything of the caller's is written; in training an earlier forward's tape stays.
   const typename Core::Tape& begin(Workspace& workspace, const Pass& pass,
                                    const typename Core::Arguments& arguments) const {
     check_lengths("lengths", pass.call.lengths, pass.shape.batch, pass.shape.tokens);
     check_lengths("memory_lengths", pass.call.memory_lengths, pass.shape.batch, pass.shape.memory_tokens);
     check_packed(pass.call.packed, workspace.mode_);
-    // Once without memory: what a call is refused for leaves the workspace as it was. Where no tape can be lost and the
-    // shape is known to fit, the time is saved: it is a good part of a small block's.
-    if (workspace.mode_ == Mode::training || !made_for(workspace, pass.shape)) check_fits(workspace, pass, arguments);
-    workspace.owner_ = nullptr;
-    workspace.gone_ = nullptr;
+    // Training plans once without memory: what a call is refused for leaves the tape as it was. Inference, which has
+    // none to lose, saves that time, a good part of a small block's: what does not fit is planned, not touched.
+    if (workspace.mode_ == Mode::training) {
+      Plan count(workspace.mode_, nullptr, workspace.memory_.bytes(), workspace.executor_);
+      plan(count, pass, arguments);
+      check_fits(count, pass.shape, workspace);
+    }
+    leave_none(workspace, "the last call in this workspace was refused");
     Plan p(workspace.mode_, workspace.memory_.data(), workspace.memory_.bytes(), workspace.executor_);
     auto* const root = plan(p, pass, arguments);
+    check_fits(p, pass.shape, workspace);
+    workspace.gone_ = nullptr;
     workspace.usage_ = {p.tape_bytes(), p.scratch_bytes(), p.gap_bytes()};
     workspace.shape_ = pass.shape;
     return *root;
@@ -157,25 +162,17 @@ class Network {
     workspace.owner_ = nullptr;
     workspace.gone_ = why;
   }
-  /// Whether this network made the workspace, for this shape or a larger one.
-  bool made_for(const Workspace& workspace, const Shape& shape) const {
-    const Shape& largest = workspace.largest_;
-    return workspace.maker_ == layout_ && shape.batch <= largest.batch && shape.tokens <= largest.tokens &&
-           shape.memory_tokens <= largest.memory_tokens;
-  }
-  void check_fits(const Workspace& workspace, const Pass& pass, const typename Core::Arguments& arguments) const {
-    Plan count(workspace.mode_, nullptr, workspace.memory_.bytes(), workspace.executor_);
-    plan(count, pass, arguments);
-    if (!count.fits())
-      fail("workspace holds " + std::to_string(workspace.bytes()) + " bytes, wanted " + std::to_string(count.bytes()) +
-           " for batch " + std::to_string(pass.shape.batch) + " and tokens " + std::to_string(pass.shape.tokens) +
-           (pass.shape.memory_tokens > 0 ? " and memory_tokens " + std::to_string(pass.shape.memory_tokens) : ""));
+  static void check_fits(const Plan& planned, const Shape& shape, const Workspace& workspace) {
+    if (!planned.fits())
+      fail("workspace holds " + std::to_string(workspace.bytes()) + " bytes, wanted " +
+           std::to_string(planned.bytes()) + " for batch " + std::to_string(shape.batch) + " and tokens " +
+           std::to_string(shape.tokens) +
+           (shape.memory_tokens > 0 ? " and memory_tokens " + std::to_string(shape.memory_tokens) : ""));
   }
   void check_packed(const PackedWeights* packed, Mode mode) const {
     if (packed == nullptr) return;
     if (mode != Mode::inference) fail("packed is for an inference_workspace: a backward would read the weights");
-    if (!packed->template fits<T>(layout_->size()))
-      fail("packed belongs to another network, or to another scalar type");
+    packed->template check<T>(*layout_);
   }
   /// The root tape, at the front of the arena; null where the plan only counts.
   typename Core::Tape* plan(Plan& p, const Pass& pass, const typename Core::Arguments& arguments) const {
@@ -192,10 +189,7 @@ class Network {
       fail("workspace: batch and tokens may not be negative");
     Plan p(mode, nullptr, 0, executor);
     plan(p, Pass{.shape = shape, .call = {}, .largest = true}, {});
-    Workspace workspace(mode, p.bytes(), executor);
-    workspace.maker_ = layout_;
-    workspace.largest_ = shape;
-    return workspace;
+    return Workspace(mode, p.bytes(), executor);
   }
 
   Core core_;

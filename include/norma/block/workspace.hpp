@@ -40,8 +40,6 @@ class Workspace {
   std::shared_ptr<const void> owner_;  // the layout of the network whose tape is here; null when there is none
   const char* gone_ = nullptr;         // why the last pass's tape is not here
   Shape shape_;                        // of the last forward
-  std::shared_ptr<const void> maker_;  // the layout of the network that it was made for
-  Shape largest_;                      // and the shape
 };
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET

@@ -109,7 +109,8 @@ class HeadModule {
   /// y: the closed stream; dx: where its gradient goes.
   Tape plan(Plan& p, const Pass& pass, MatrixView<const T> y, MatrixView<T> dx) const {
     Tape t{};
-    const Pass out{.shape = shape_out(pass.shape), .call = {}, .largest = false};
+    Pass out{.shape = shape_out(pass.shape), .call = {}, .largest = false};
+    out.call.packed = pass.call.packed;
     const Index rows = out.shape.rows();
     const bool every = reads_all(), transforms = head_.transform.has_value();
     t.y = y;

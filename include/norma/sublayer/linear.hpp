@@ -18,7 +18,7 @@ class Linear : public Product {
   struct Tape {
     Executor executor;
     MatrixView<T> packing;  // a row per worker
-    const T* panels;        // of the weight, where the call brings them
+    const T* panels;        // of the first group, and then of each other, where the call brings them
     kernels::ColumnSums<T> sums;
   };
 
@@ -42,7 +42,7 @@ class Linear : public Product {
   Tape plan(Plan& p, const Pass& pass) const {
     const Index rows = pass.shape.rows(), in = weight_.columns, out = rows_.group;
     Tape tape{};
-    if (pass.call.packed != nullptr && groups_begin_panels()) tape.panels = pass.call.packed->template find<T>(weight_);
+    if (pass.call.packed != nullptr) tape.panels = pass.call.packed->template find<T>(weight_, rows_);
     Index packing = kernels::gemm_scratch<T>(rows, out, in, tape.panels != nullptr);
     if (p.training())
       packing = (std::max)({packing, kernels::gemm_scratch<T>(out, in, rows), kernels::gemm_scratch<T>(rows, in, out)});
@@ -54,7 +54,9 @@ class Linear : public Product {
   void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& tape) const {
     for_each_group([&](Index output, Index row) {
       kernels::Operand<T> weight = kernels::transposed(weight_.in(weights).middle_rows(row, rows_.group));
-      if (tape.panels != nullptr) weight.panels = {tape.panels, kernels::panel_columns<T>(weight_.rows), row};
+      if (tape.panels != nullptr)
+        weight.panels = {tape.panels + output / rows_.group * kernels::packed_size<T>(rows_.group, weight_.columns),
+                         kernels::panel_columns<T>(rows_.group)};
       kernels::gemm(tape.executor, kernels::plain(x), weight, y.middle_columns(output, rows_.group), Write::assign,
                     tape.packing, with_bias_ ? bias_.in(weights).data + row : nullptr);
     });
@@ -84,11 +86,6 @@ class Linear : public Product {
   template <class F>
   void for_each_group(F&& body) const {
     for (Index output = 0; output < rows_.outputs; output += rows_.group) body(output, rows_.row(output));
-  }
-
-  bool groups_begin_panels() const {
-    return rows_.first % kernels::panel_columns<T>(1) == 0 &&
-           (rows_.count() == 1 || rows_.stride % kernels::panel_columns<T>(1) == 0);
   }
 
   RowGroups rows_;
