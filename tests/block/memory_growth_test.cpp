@@ -21,10 +21,10 @@ TEST(MemoryGrowth, IsLinearInTokens) {
     return (mode == Mode::training ? net.workspace({2, tokens}) : net.inference_workspace({2, tokens})).bytes();
   };
   for (const Mode mode : {Mode::training, Mode::inference}) {
-    // Multiples of every block, so that nothing is rounded.
-    const Index step = bytes(8192, mode) - bytes(4096, mode);
-    EXPECT_EQ(bytes(12288, mode) - bytes(8192, mode), step);
+    // Multiples of every block, so that nothing is rounded, and beyond what products pack.
+    const Index step = bytes(12288, mode) - bytes(8192, mode);
     EXPECT_EQ(bytes(16384, mode) - bytes(12288, mode), step);
+    EXPECT_EQ(bytes(20480, mode) - bytes(16384, mode), step);
     EXPECT_LT(step, 4096 * 12 * 4 * 200) << "far more than a few matrices of the stream's size";
   }
 }

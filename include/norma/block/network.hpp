@@ -172,7 +172,7 @@ class Network {
   void check_packed(const PackedWeights* packed, Mode mode) const {
     if (packed == nullptr) return;
     if (mode != Mode::inference) fail("packed is for an inference_workspace: a backward would read the weights");
-    packed->template check<T>(*layout_);
+    packed->template check_layout<T>(*layout_);
   }
   /// The root tape, at the front of the arena; null where the plan only counts.
   typename Core::Tape* plan(Plan& p, const Pass& pass, const typename Core::Arguments& arguments) const {

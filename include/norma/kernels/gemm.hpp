@@ -4,8 +4,8 @@
 //   c = start;  for p = 0 .. k-1:  c = fma(a_p, b_p, c)          start = 0 or a bias (assign), or what c held (add)
 //
 // Full tiles, edge tiles and a single row run the same chain, and blocking depends on k only, so an element's bits do
-// not depend on the other rows and columns. Operands may be transposed: they are given by row and column strides and
-// are packed into scratch that the caller planned.
+// not depend on the other rows and columns. Operands may be transposed: they are given by row and column strides, and
+// are packed into scratch that the caller planned, but for a few rows and what was packed before.
 #pragma once
 
 #include <norma/core/buffer.hpp>

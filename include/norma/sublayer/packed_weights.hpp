@@ -55,7 +55,7 @@ class PackedWeights {
   }
   /// Stops unless they are of a network of this layout, computed in T.
   template <class T>
-  void check(const Layout& layout) const {
+  void check_layout(const Layout& layout) const {
     if (layout_ == nullptr) fail("packed is empty; make it with pack(weights)");
     if (scalar_bytes_ != sizeof(T)) fail("packed is of another scalar type than the network");
     if (layout_.get() != &layout && !(*layout_ == layout))
