@@ -132,7 +132,7 @@ int main(int argc, char** argv) {
   add_eigen(rows, header);
   add_onednn(rows, header);
   add_cblas(rows, header);
-#if defined(BLOCK_BENCHMARK_TORCH)
+#if defined(BENCHMARK_TORCH)
   add_torch(rows, header);
 #else
   header += "torch: absent when this was built\n";

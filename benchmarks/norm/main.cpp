@@ -147,7 +147,7 @@ int main(int argc, char** argv) {
 #else
   header += "onednn: absent when this was built\n";
 #endif
-#if defined(NORM_BENCHMARK_TORCH)
+#if defined(BENCHMARK_TORCH)
   add_torch(implementations, header);
 #else
   header += "torch: absent when this was built\n";

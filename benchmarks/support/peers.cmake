@@ -9,8 +9,15 @@ if(NORMA_PEERS_DIR)
   endif()
 endif()
 
-# benchmark_link_torch(<target>). Torch's own package file asks for more than a benchmark needs; two libraries are enough.
-function(benchmark_link_torch target)
+# benchmark_torch(<program>): its torch.cpp and the definition BENCHMARK_TORCH, where torch is there; appends to `peers`. Torch's own
+# package file asks for more than a benchmark needs; two libraries are enough.
+function(benchmark_torch target)
+  if(NOT peer_torch)
+    return()
+  endif()
+  set(peers "${peers}, torch" PARENT_SCOPE)
+  target_sources(${target} PRIVATE torch.cpp)
+  target_compile_definitions(${target} PRIVATE BENCHMARK_TORCH)
   target_include_directories(${target} SYSTEM PRIVATE
     "${peer_torch}/include" "${peer_torch}/include/torch/csrc/api/include")
   target_link_libraries(${target} PRIVATE "${peer_torch}/lib/libtorch_cpu.so" "${peer_torch}/lib/libc10.so")

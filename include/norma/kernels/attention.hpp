@@ -89,11 +89,6 @@ inline constexpr Index kQueryBlock = 64;
 using KeyBits = std::uint64_t;
 static_assert(kKeyBlock<float> <= 64);
 
-/// So many keys and those that fill up their last pack.
-template <class T>
-Index whole_packs(Index count) {
-  return (count + simd::kLanes<T> - 1) / simd::kLanes<T> * simd::kLanes<T>;
-}
 inline KeyBits first_bits(Index count) { return count >= 64 ? ~KeyBits(0) : (KeyBits(1) << count) - 1; }
 
 /// Which of the keys [first, first + count) a query sees. The only place that knows about masks.
@@ -140,7 +135,7 @@ Seen seen_by_block(const AttentionProblem<T>& a, Index b, Index h, Index query, 
 /// hyperbolic tangents that they were capped by.
 template <class T>
 void to_scores(const AttentionProblem<T>& a, Index b, Index h, Index query, Index first, Index count, T* s, T* tanh_s) {
-  const Index width = whole_packs<T>(count);
+  const Index width = round_up(count, simd::kLanes<T>);
   const T* bias = a.bias.data != nullptr ? a.bias.row(b, h, query) + first : nullptr;
   const T* distances = a.distances(h, query);
   if (distances != nullptr) distances += first;
@@ -262,7 +257,7 @@ void attention_forward(const AttentionProblem<T>& a, MatrixView<const T> q, Matr
         fill(out, T(0));
         const auto [first_key, last_key] = visible_to_any(a, b, i0, queries);
         for (Index j0 = first_key / kKeys * kKeys; j0 < last_key; j0 += kKeys) {
-          const Index count = (std::min)(kKeys, a.keys - j0), width = whole_packs<T>(count);
+          const Index count = (std::min)(kKeys, a.keys - j0), width = round_up(count, simd::kLanes<T>);
           const Seen seen = seen_by_block(a, b, h, i0, queries, j0, count);
           if (seen.rows() == 0) continue;
           pack_panels<T, kKeys>(keys.row(j0), keys.stride, 1, count, n, key_panel);
@@ -348,7 +343,7 @@ void attention_backward(const AttentionProblem<T>& a, MatrixView<const T> q, Mat
           for (Index i = 0; i < queries; ++i) inner[i] = dot(d_out.row(i), of_block(o).row(i), n);
           const auto [first_key, last_key] = visible_to_any(a, b, i0, queries);
           for (Index j0 = first_key / kKeys * kKeys; j0 < last_key; j0 += kKeys) {
-            const Index count = (std::min)(kKeys, a.keys - j0), width = whole_packs<T>(count);
+            const Index count = (std::min)(kKeys, a.keys - j0), width = round_up(count, simd::kLanes<T>);
             const Seen seen = seen_by_block(a, b, h, i0, queries, j0, count);
             if (seen.rows() == 0) continue;
             pack_panels<T, kKeys>(keys.row(j0), keys.stride, 1, count, n, key_panel);

@@ -66,8 +66,6 @@ inline constexpr Index kBlockK = 512, kBlockRows = 1024;
 // So few rows of a are read as they lie: packing them costs more than it saves.
 inline constexpr Index kThinRows = 2 * kTileRows;
 
-inline Index round_up(Index n, Index to) { return (n + to - 1) / to * to; }
-
 /// Fetches an operand's block into the second-level cache, some lines at a time: packing reads lines that lie pages
 /// apart, and would otherwise wait for each.
 template <class T>

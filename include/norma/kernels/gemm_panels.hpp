@@ -11,6 +11,8 @@
 
 namespace norma::inline v0_1::inline NORMA_TARGET::kernels::detail {
 
+inline Index round_up(Index n, Index to) { return (n + to - 1) / to * to; }
+
 #if !defined(NORMA_SCALAR)
 /// a[0] b[0] a[1] b[1] ..., from lane kFrom of each on.
 template <Index kFrom, class V, std::size_t... Lane>
