@@ -13,7 +13,7 @@ namespace {
 std::function<void()> product(const Product& p, int threads) {
   namespace kernels = norma::kernels;
   const auto run_by = executor(threads);
-  const Index packing = kernels::gemm_scratch<float>(p.m, p.n, p.k);
+  const Index packing = kernels::gemm_scratch<float>(p.m, p.n, p.k, {.transposed_a = p.a_transposed});
   const auto memory =
       std::make_shared<benchmarks::Memory>(sizeof(float) * static_cast<std::size_t>(packing * run_by.workers));
   const norma::MatrixView<float> scratch(reinterpret_cast<float*>(memory->data()), run_by.workers, packing);

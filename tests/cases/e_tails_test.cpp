@@ -82,7 +82,7 @@ void check_other_tails(Index n) {
   // Products: n as the number of rows, of columns and of terms, with every operand at the end of its page.
   for (const auto& [rows, columns, terms] : {std::array<Index, 3>{n, 5, 3}, {5, n, 3}, {3, 5, n}}) {
     BeforeGuardPage<T> p(rows * terms), q(columns * terms), c(rows * columns),
-        scratch(norma::kernels::gemm_scratch<T>(rows, columns, terms));
+        scratch(norma::kernels::gemm_scratch<T>(rows, columns, terms, {}));
     p.fill([](Index i) { return i % 7 - 3; });
     q.fill([](Index i) { return i % 5 - 2; });
     for (const Write write : {Write::assign, Write::add})

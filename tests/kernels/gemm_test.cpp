@@ -38,7 +38,7 @@ struct Product {
         b(s.b_transposed ? s.n : s.k, s.b_transposed ? s.k : s.n, (s.offset + 1) % 16, s.gap),
         c(s.m, s.n, (s.offset + 2) % 16, s.gap),
         before(c),
-        scratch(1, gemm_scratch<T>(s.m, s.n, s.k)) {
+        scratch(1, gemm_scratch<T>(s.m, s.n, s.k, {.transposed_a = s.a_transposed})) {
     Random random(static_cast<std::uint64_t>(s.m * 10007 + s.n * 101 + s.k));
     const auto noise = [&](Index, Index) { return random.normal(); };
     a.fill(noise), b.fill(noise);
@@ -132,11 +132,13 @@ TYPED_TEST(Gemm, AroundTiles) {
 }
 
 TYPED_TEST(Gemm, AroundBlocks) {
-  const Index k0 = detail::kBlockK, m0 = detail::kBlockRows;
+  const Index k0 = detail::kBlockK, m0 = detail::kBlockRows, n0 = detail::kBlockColumns<TypeParam>;
   for (const Index k : {k0 - 1, k0, k0 + 1, 2 * k0 - 1, 2 * k0, 2 * k0 + 1}) this->every_form(5, 9, k);
   for (const Index m : {m0 - 1, m0, m0 + 1, 2 * m0 - 1, 2 * m0, 2 * m0 + 1}) this->every_form(m, 3, 6);
+  for (const Index n : {n0 - 1, n0, n0 + 1, 2 * n0 - 1, 2 * n0, 2 * n0 + 1}) this->every_form(5, n, 6);
   for (int f = 0; f < kForms; ++f) {
     check<TypeParam>(form(f, m0 + 3, 101, k0 + 7), 13, 37);
+    check<TypeParam>(form(f, 2 * m0 + 1, n0 + 5, k0 + 1), 13, 37);
     check<TypeParam>(form(f, m0 - 1, detail::kTileColumns<TypeParam> + 1, 2 * k0 + 1), 13, 7);
   }
 }
@@ -175,7 +177,7 @@ TYPED_TEST(Gemm, StartsFromABias) {
     const auto a = norma::kernels::plain(p.a.in());
     const auto b = norma::kernels::transposed(p.b.in());
     gemm<T>(a, b, wanted.view(), Write::add, p.scratch.data());
-    Guarded<T> packing(2, gemm_scratch<T>(s.m, s.n, s.k));
+    Guarded<T> packing(2, gemm_scratch<T>(s.m, s.n, s.k, {}));
     for (const norma::Executor& executor : {norma::Executor{}, workers(2)}) {
       gemm<T>(executor, a, b, c.view(), Write::assign, packing.view(), bias.data());
       expect_same(c, wanted, text(s));
@@ -201,7 +203,7 @@ TYPED_TEST(Gemm, EmptySizes) {
 TYPED_TEST(Gemm, RowsWithoutAStride) {
   using T = TypeParam;
   constexpr Index k = 9, n = 21;
-  Guarded<T> line(1, k), b(k, n), scratch(1, gemm_scratch<T>(3, n, k)), c(3, n);
+  Guarded<T> line(1, k), b(k, n), scratch(1, gemm_scratch<T>(3, n, k, {})), c(3, n);
   Random random(3);
   const auto noise = [&](Index, Index) { return random.normal(); };
   line.fill(noise), b.fill(noise);
@@ -260,7 +262,7 @@ TYPED_TEST(Gemm, AnyNumberOfWorkers) {
       const Case s = form(f, m, n, k);
       const Product<T> p(s);
       for (const Index count : {1, 2, 3, 7}) {
-        Guarded<T> c = p.before, packing(count, gemm_scratch<T>(m, n, k));
+        Guarded<T> c = p.before, packing(count, gemm_scratch<T>(m, n, k, {.transposed_a = s.a_transposed}));
         gemm<T>(workers(count), p.a_operand(s), p.b_operand(s), c.view(), s.write, packing.view());
         expect_same(c, p.c, text(s) + " by " + std::to_string(count));
         EXPECT_TRUE(packing.intact());
@@ -299,7 +301,7 @@ TYPED_TEST(Gemm, StridesBeyondInt) {
   const norma::MatrixView<T> a(static_cast<T*>(memory), 2, kSize, kStride);
   for (Index j = 0; j < kSize; ++j) a.row(0)[j] = T(j + 1), a.row(1)[j] = T(-j);
   const Guarded<T> ones = Guarded<T>(kSize, 3).fill([](Index, Index) { return 1; });
-  Guarded<T> c(2, 3), scratch(1, gemm_scratch<T>(kSize, kSize, kSize));
+  Guarded<T> c(2, 3), scratch(1, gemm_scratch<T>(kSize, kSize, kSize, {}));
   const norma::MatrixView<const T> in = a;
   gemm<T>(norma::kernels::plain(in), norma::kernels::plain(ones.in()), c.view(), Write::assign, scratch.data());
   for (Index j = 0; j < 3; ++j) EXPECT_TRUE(c(0, j) == T(15) && c(1, j) == T(-10)) << c(0, j) << ' ' << c(1, j);
@@ -308,14 +310,20 @@ TYPED_TEST(Gemm, StridesBeyondInt) {
 #endif
 
 TEST(GemmScratch, GrowsWithEverySize) {
-  const Index sizes[] = {0, 1, 3, 8, 24, 100, 128, 200, 256, 300, 1536, 2000};
-  for (const Index a : sizes)
-    for (const Index b : sizes)
-      for (std::size_t i = 1; i < std::size(sizes); ++i) {
-        EXPECT_LE(gemm_scratch<float>(sizes[i - 1], a, b), gemm_scratch<float>(sizes[i], a, b));
-        EXPECT_LE(gemm_scratch<float>(a, sizes[i - 1], b), gemm_scratch<float>(a, sizes[i], b));
-        EXPECT_LE(gemm_scratch<float>(a, b, sizes[i - 1]), gemm_scratch<float>(a, b, sizes[i]));
-      }
+  const Index sizes[] = {0, 1, 3, 8, 24, 100, 128, 200, 256, 300, 700, 1536};
+  for (const bool transposed : {false, true})
+    for (const bool packed : {false, true}) {
+      const auto scratch = [&](Index m, Index n, Index k) {
+        return gemm_scratch<float>(m, n, k, {.transposed_a = transposed, .packed_b = packed});
+      };
+      for (const Index a : sizes)
+        for (const Index b : sizes)
+          for (std::size_t i = 1; i < std::size(sizes); ++i) {
+            EXPECT_LE(scratch(sizes[i - 1], a, b), scratch(sizes[i], a, b));
+            EXPECT_LE(scratch(a, sizes[i - 1], b), scratch(a, sizes[i], b));
+            EXPECT_LE(scratch(a, b, sizes[i - 1]), scratch(a, b, sizes[i]));
+          }
+    }
 }
 
 }  // namespace

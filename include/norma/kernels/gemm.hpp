@@ -4,8 +4,8 @@
 //   c = start;  for p = 0 .. k-1:  c = fma(a_p, b_p, c)          start = 0 or a bias (assign), or what c held (add)
 //
 // Full tiles, edge tiles and a single row run the same chain, and blocking depends on k only, so an element's bits do
-// not depend on the other rows and columns. Operands may be transposed: they are given by row and column strides, and
-// are packed into scratch that the caller planned, but for a few rows and what was packed before.
+// not depend on the other rows and columns. Operands may be transposed: they are given by row and column strides. What
+// the tile cannot read as it lies is packed into scratch that the caller planned.
 #pragma once
 
 #include <norma/core/buffer.hpp>
@@ -59,67 +59,50 @@ Operand<std::remove_const_t<T>> transposed(MatrixView<T> m) {
 
 namespace detail {
 
-// Depth: a panel of b (kBlockK x kTileColumns, 96 KiB of float) stays in the second-level cache while the rows of a
-// pass along it, and each pass over k reads and writes all of c, which is often beyond that cache: so few passes, and
-// deep. Rows: a panel of b is packed anew for every block of rows. docs/products.md derives both.
-inline constexpr Index kBlockK = 512, kBlockRows = 1024;
-// So few rows of a are read as they lie: packing them costs more than it saves.
+// A block of b (kBlockK x kBlockColumns, 884 KB of float with AVX-512) stays in the second-level cache while the rows
+// of a pass along it, and a tile goes along a row of blocks, so that c is read and written in order. docs/products.md
+// derives the sizes.
+inline constexpr Index kBlockK = 384;
+template <class T>
+inline constexpr Index kBlockColumns = 12 * kTileColumns<T>;
+// Rows of a transposed operand that are packed together: each lies as a column, a cache line of which holds some.
+inline constexpr Index kBlockRows = 64;
+// So few rows of a are read as they lie, transposed or not: packing them costs more than it saves.
 inline constexpr Index kThinRows = 2 * kTileRows;
 
-/// Fetches an operand's block into the second-level cache, some lines at a time: packing reads lines that lie pages
-/// apart, and would otherwise wait for each.
-template <class T>
-class FetchAhead {
- public:
-  FetchAhead(const T* data, Index row_stride, Index column_stride, Index rows, Index columns)
-      : data_(data),
-        stride_(column_stride == 1 ? row_stride : column_stride),
-        lines_(column_stride == 1 ? rows : columns),
-        length_(column_stride == 1 ? columns : rows) {}
-  /// Pieces of the size of a cache line.
-  Index pieces() const { return lines_ * ((length_ + kPiece - 1) / kPiece); }
-  void fetch(Index count) {
-    for (; count > 0 && line_ < lines_; --count) {
-      __builtin_prefetch(data_ + line_ * stride_ + at_, 0, 2);
-      if ((at_ += kPiece) >= length_) at_ = 0, ++line_;
-    }
-  }
-
- private:
-  static constexpr Index kPiece = kAlignment / static_cast<Index>(sizeof(T));
-  const T* data_;
-  Index stride_, lines_, length_, line_ = 0, at_ = 0;
-};
-
-}  // namespace detail
-
-/// pass(p0, depth) for every block along k: as few as there must be, about as deep as each other.
+/// block(first, count) for every block of [0, total): as few of at most `most` as there must be, multiples of unit, and
+/// about as long as each other.
 template <class F>
-void for_each_depth(Index k, const F& pass) {
-  const Index passes = (k + detail::kBlockK - 1) / detail::kBlockK;
-  for (Index i = 0, p0 = 0; i < passes; ++i) {
-    const Index depth = (k - p0) / (passes - i);
-    pass(p0, depth);
-    p0 += depth;
+void for_each_block(Index total, Index most, Index unit, const F& block) {
+  for (Index left = (total + most - 1) / most, first = 0; left > 0; --left) {
+    const Index count = (std::min)(round_up((total - first + left - 1) / left, unit), total - first);
+    block(first, count);
+    first += count;
   }
 }
 
-namespace detail {
-/// Elements of scratch for the rows of a.
+/// Elements of scratch for the rows of a, where it is transposed.
 template <class T>
 Index rows_scratch(Index m, Index k) {
-  if (m <= kThinRows) return 0;
-  return round_up((std::min)(k, kBlockK) * round_up((std::min)(m, kBlockRows), kTileRows),
+  return m <= kThinRows ? 0 : (std::min)(k, kBlockK) * round_up((std::min)(m, kBlockRows), kTileRows);
+}
+/// The same for the columns of b, where they are not packed already.
+template <class T>
+Index columns_scratch(Index n, Index k) {
+  return round_up((std::min)(k, kBlockK) * round_up((std::min)(n, kBlockColumns<T>), kTileColumns<T>),
                   kAlignment / static_cast<Index>(sizeof(T)));
 }
 }  // namespace detail
 
-/// Elements of scratch that gemm needs for an m x n result over k; less where b is packed already. Grows with each of
-/// them.
+/// How the operands of a product are given, as far as its scratch depends on it.
+struct Given {
+  bool transposed_a = false, packed_b = false;
+};
+/// Elements of scratch that gemm needs for an m x n result over k. Grows with each of them.
 template <class T>
-Index gemm_scratch(Index m, Index n, Index k, bool packed = false) {
-  using namespace detail;
-  return rows_scratch<T>(m, k) + (n > 0 && !packed ? (std::min)(k, kBlockK) * kTileColumns<T> : 0);
+Index gemm_scratch(Index m, Index n, Index k, Given given) {
+  return (given.transposed_a ? detail::rows_scratch<T>(m, k) : 0) +
+         (given.packed_b ? 0 : detail::columns_scratch<T>(n, k));
 }
 
 /// Columns of whole panels for so many outputs.
@@ -135,7 +118,7 @@ Index packed_size(Index outputs, Index inputs) {
 /// Packs a weight [outputs, inputs] as transposed(weight) is read, once for many products.
 template <class T>
 void pack_weight(MatrixView<const T> weight, T* to) {
-  for_each_depth(weight.columns, [&](Index p0, Index depth) {
+  detail::for_each_block(weight.columns, detail::kBlockK, 1, [&](Index p0, Index depth) {
     detail::pack_panels<T, detail::kTileColumns<T>>(weight.data + p0, weight.stride, 1, weight.rows, depth,
                                                     to + p0 * panel_columns<T>(weight.rows));
   });
@@ -168,43 +151,35 @@ void gemm(const Operand<T>& a, const Operand<T>& b, MatrixView<T> c, Write write
       for (Index i = 0; i < m; ++i) bias != nullptr ? std::copy_n(bias, n, c.row(i)) : std::fill_n(c.row(i), n, T(0));
     return;
   }
-  const bool thin = m <= kThinRows;
-  T *const packed_a = scratch, *const packed_b = scratch + rows_scratch<T>(m, k);
-  for_each_depth(k, [&](Index p0, Index depth) {
+  const bool rows_in_place = a.column_stride == 1 || m <= kThinRows,
+             columns_in_place = b.column_stride == 1 && m <= kThinRows && b.panels.data == nullptr;
+  T *const packed_b = scratch, *const packed_a = scratch + (b.panels.data != nullptr ? 0 : columns_scratch<T>(n, k));
+  for_each_block(k, kBlockK, 1, [&](Index p0, Index depth) {
     const bool first = p0 == 0 && write == Write::assign;
     const Start<T> start = first ? Start<T>{bias, 0} : Start<T>{c.data, c.stride};
-    for (Index i0 = 0; i0 < m; i0 += kBlockRows) {
-      const Index rows = (std::min)(kBlockRows, m - i0);
-      const T* const block_a = a.data + i0 * a.row_stride + p0 * a.column_stride;
-      if (!thin) pack_panels<T, kTileRows>(block_a, a.row_stride, a.column_stride, rows, depth, packed_a);
-      for (Index j = 0; j < n; j += kTileColumns<T>) {
-        const Index columns = (std::min)(kTileColumns<T>, n - j);
-        const T* panel = packed_b;
-        if (b.panels.data != nullptr)
-          panel = b.panels.data + p0 * b.panels.columns + (b.panels.first + j) * depth;
-        else
-          pack_panels<T, kTileColumns<T>>(b.data + p0 * b.row_stride + j * b.column_stride, b.column_stride,
-                                          b.row_stride, columns, depth, packed_b);
-        // Meanwhile the next panel's columns are fetched.
-        const Index next = (std::min)(kTileColumns<T>, b.panels.data != nullptr ? 0 : n - j - columns);
-        FetchAhead<T> ahead(b.data + p0 * b.row_stride + (j + columns) * b.column_stride, b.row_stride, b.column_stride,
-                            depth, next);
-        const Index pieces = (ahead.pieces() * kTileRows + rows - 1) / rows;
-        for (Index i = 0; i < rows; i += kTileRows) {
-          ahead.fetch(pieces);
-          T* const at = c.row(i0 + i) + j;
-          const Start<T> from = start.below(i0 + i, j);
-          const Index tall = (std::min)(kTileRows, rows - i);
-          const Lines<T> columns_of_b{panel, 0, kTileColumns<T>};
-          if (thin)
-            any_tile<T, false>({block_a + i * a.row_stride, a.row_stride, a.column_stride}, columns_of_b, depth, at,
-                               c.stride, from, tall, columns);
-          else
-            any_tile<T, true>({packed_a + i * depth, 1, kTileRows}, columns_of_b, depth, at, c.stride, from, tall,
-                              columns);
+    for_each_block(n, kBlockColumns<T>, kTileColumns<T>, [&](Index j0, Index width) {
+      const T* const block_b = b.data + p0 * b.row_stride + j0 * b.column_stride;
+      const T* panels = packed_b;
+      if (b.panels.data != nullptr)
+        panels = b.panels.data + p0 * b.panels.columns + (b.panels.first + j0) * depth;
+      else if (!columns_in_place)
+        pack_panels<T, kTileColumns<T>>(block_b, b.column_stride, b.row_stride, width, depth, packed_b);
+      for (Index i = 0; i < m; i += kTileRows) {
+        const T* const rows_a = a.data + i * a.row_stride + p0 * a.column_stride;
+        const Index packed_row = i % kBlockRows;
+        if (!rows_in_place && packed_row == 0)
+          pack_panels<T, kTileRows>(rows_a, a.row_stride, a.column_stride, (std::min)(kBlockRows, m - i), depth,
+                                    packed_a);
+        const Lines<T> rows = rows_in_place ? Lines<T>{rows_a, a.row_stride, a.column_stride}
+                                            : Lines<T>{packed_a + packed_row * depth, 1, kTileRows};
+        for (Index j = 0; j < width; j += kTileColumns<T>) {
+          const Lines<T> columns = columns_in_place ? Lines<T>{block_b + j, 0, b.row_stride}
+                                                    : Lines<T>{panels + j * depth, 0, kTileColumns<T>};
+          any_tile<T>(rows, columns, depth, c.row(i) + j0 + j, c.stride, start.below(i, j0 + j),
+                      (std::min)(kTileRows, m - i), (std::min)(kTileColumns<T>, width - j));
         }
       }
-    }
+    });
   });
 }
 

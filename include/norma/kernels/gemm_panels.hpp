@@ -68,11 +68,11 @@ NORMA_INLINE void pack_along(const T* from, Index line_stride, Index lines, Inde
   }
 }
 
-/// Lines side by side into panels of kWidth: a cache line's worth of them at a time, since the next value along k may
-/// be a page away.
+/// Lines side by side into panels of kWidth: a few cache lines' worth of them at a time, since the next value along k
+/// may be a page away.
 template <class T, Index kWidth>
 NORMA_INLINE void pack_across(const T* from, Index k_stride, Index lines, Index depth, T* to) {
-  constexpr Index kPanels = (std::max)(kAlignment / (kWidth * static_cast<Index>(sizeof(T))), Index(1));
+  constexpr Index kPanels = (std::max)(4 * kAlignment / (kWidth * static_cast<Index>(sizeof(T))), Index(1));
   for (; lines >= kPanels * kWidth; lines -= kPanels * kWidth, from += kPanels * kWidth, to += kPanels * kWidth * depth)
     for (Index p = 0; p < depth; ++p) {
       NORMA_UNROLL

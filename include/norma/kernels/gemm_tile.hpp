@@ -20,7 +20,7 @@ inline constexpr Index kTileRows = 4, kTilePacks = 3;
 template <class T>
 inline constexpr Index kTileColumns = kTilePacks* simd::kLanes<T>;
 // Steps along k from which b is fetched ahead.
-inline constexpr Index kAhead = 4;
+inline constexpr Index kAhead = 8;
 
 /// Element (row, p) is data[row * row_stride + p * step]; of the other operand, row p begins at data + p * step.
 template <class T>
@@ -39,39 +39,47 @@ struct Start {
   }
 };
 
-/// A whole tile of kRows rows: c = start + a b over `depth`. start may be c. Of the last pack of b `last` columns are
-/// read, and `rows` rows of a: what is missing is computed from what is there. With kPanels, a and b are panels: a's
-/// values lie side by side, so one pointer serves all rows, and nothing is missing.
-template <class T, Index kRows, Index kPacks, bool kPanels>
-void tile(Lines<T> a, Lines<T> b, Index depth, T* c, Index stride, Start<T> start, Index rows, Index last) {
+/// kRows x kPacks: c = start + a b over `depth`. start may be c. With kWhole nothing is missing; otherwise `rows` rows
+/// of a are read, and `last` columns of b's last pack: what is missing is computed from what is there.
+template <class T, Index kRows, Index kPacks, bool kWhole>
+void tile(const Lines<T>& a, const Lines<T>& b, Index depth, T* c, Index stride, const Start<T>& start, Index rows,
+          Index last) {
   using namespace simd;
+  // An address is a pointer and up to two strides: three rows share a pointer, or there would not be enough registers.
+  constexpr Index kShare = kWhole ? 3 : 1, kLines = (kRows + kShare - 1) / kShare;
+  const T* line[kLines];
+  NORMA_UNROLL
+  for (Index i = 0; i < kLines; ++i) line[i] = a.data + (kWhole ? i * kShare : (std::min)(i, rows - 1)) * a.row_stride;
   Pack<T> sum[kRows][kPacks];
-  [[maybe_unused]] const T* line[kRows];
+  const bool from_zero = start.data == nullptr;
   NORMA_UNROLL
   for (Index i = 0; i < kRows; ++i) {
-    if constexpr (!kPanels) line[i] = a.data + (std::min)(i, rows - 1) * a.row_stride;
     NORMA_UNROLL
     for (Index j = 0; j < kPacks; ++j)
-      sum[i][j] = start.data != nullptr ? load(start.data + i * start.stride + j * kLanes<T>) : zero<T>();
+      sum[i][j] = from_zero ? zero<T>() : load(start.data + i * start.stride + j * kLanes<T>);
   }
-  // The tile below is next, and its rows lie pages apart: no prefetcher finds them.
+  // The tile to the right is next, and its rows lie pages apart.
   for (Index i = 0; i < kRows; ++i)
-    for (Index j = 0; j < kPacks; ++j) __builtin_prefetch(c + (kRows + i) * stride + j * kLanes<T>, 1);
-  for (Index p = 0; p < depth; ++p, b.data += b.step) {
+    for (Index j = kPacks; j < 2 * kPacks; ++j) __builtin_prefetch(c + i * stride + j * kLanes<T>, 1);
+  const T* line_b = b.data;
+  Index p = 0;
+  do {  // not a for loop: GCC would store what it holds for the case of none
     Pack<T> row[kPacks];
     NORMA_UNROLL
-    for (Index j = 0; j < kPacks; ++j) __builtin_prefetch(b.data + kAhead * b.step + j * kLanes<T>);
+    for (Index j = 0; j < kPacks; ++j) __builtin_prefetch(line_b + kAhead * b.step + j * kLanes<T>);
     NORMA_UNROLL
     for (Index j = 0; j < kPacks; ++j)
-      row[j] = j + 1 == kPacks && !kPanels ? load_first(b.data + j * kLanes<T>, last) : load(b.data + j * kLanes<T>);
+      row[j] = j + 1 == kPacks && !kWhole ? load_first(line_b + j * kLanes<T>, last) : load(line_b + j * kLanes<T>);
     NORMA_UNROLL
     for (Index i = 0; i < kRows; ++i) {
-      const Pack<T> value = broadcast(kPanels ? a.data[i] : line[i][p * a.step]);
+      const Pack<T> value = broadcast(line[i / kShare][i % kShare * a.row_stride]);
       NORMA_UNROLL
       for (Index j = 0; j < kPacks; ++j) sum[i][j] = fma(value, row[j], sum[i][j]);
     }
-    if constexpr (kPanels) a.data += kRows;
-  }
+    NORMA_UNROLL
+    for (Index i = 0; i < kLines; ++i) line[i] += a.step;
+    line_b += b.step;
+  } while (++p < depth);
   NORMA_UNROLL
   for (Index i = 0; i < kRows; ++i) {
     NORMA_UNROLL
@@ -82,33 +90,31 @@ void tile(Lines<T> a, Lines<T> b, Index depth, T* c, Index stride, Start<T> star
 /// The same for up to kTileRows rows and up to kTileColumns columns. At an edge it is computed whole in a copy: a tile
 /// that asked at every element whether it is there would not stay in registers, and be three times the code.
 /// One row alone has a tile of its own: a stream's next token is nothing else.
-template <class T, bool kPanels = false>
-void any_tile(Lines<T> a, Lines<T> b, Index depth, T* c, Index stride, Start<T> start, Index rows, Index columns) {
+template <class T>
+void any_tile(const Lines<T>& a, const Lines<T>& b, Index depth, T* c, Index stride, const Start<T>& start, Index rows,
+              Index columns) {
   static_assert(kTilePacks == 3);
   constexpr Index kLanes = simd::kLanes<T>;
   const Index packs = (columns + kLanes - 1) / kLanes, last = columns - (packs - 1) * kLanes;
-  auto run = packs == 3   ? tile<T, kTileRows, 3, kPanels>
-             : packs == 2 ? tile<T, kTileRows, 2, kPanels>
-                          : tile<T, kTileRows, 1, kPanels>;
-  bool whole = rows == kTileRows;
-  if constexpr (!kPanels) {
-    if (rows == 1) {
-      run = packs == 3 ? tile<T, 1, 3, false> : packs == 2 ? tile<T, 1, 2, false> : tile<T, 1, 1, false>;
-      whole = true;
-    }
-  }
-  if (whole && last == kLanes) return run(a, b, depth, c, stride, start, rows, last);
+  const auto of_width = [packs](auto three, auto two, auto one) { return packs == 3 ? three : packs == 2 ? two : one; };
+  const bool all_rows = rows == kTileRows || rows == 1;
+  const auto run =
+      rows == 1 ? of_width(tile<T, 1, 3, false>, tile<T, 1, 2, false>, tile<T, 1, 1, false>)
+      : all_rows && last == kLanes
+          ? of_width(tile<T, kTileRows, 3, true>, tile<T, kTileRows, 2, true>, tile<T, kTileRows, 1, true>)
+          : of_width(tile<T, kTileRows, 3, false>, tile<T, kTileRows, 2, false>, tile<T, kTileRows, 1, false>);
+  if (all_rows && last == kLanes) return run(a, b, depth, c, stride, start, rows, last);
   alignas(kAlignment) T copy[static_cast<std::size_t>(kTileRows * kTileColumns<T>)];
-  std::fill_n(copy, (whole ? rows : kTileRows) * kTileColumns<T>, T(0));
+  std::fill_n(copy, (all_rows ? rows : kTileRows) * kTileColumns<T>, T(0));
   if (start.data != nullptr)
     for (Index i = 0; i < rows; ++i) std::copy_n(start.data + i * start.stride, columns, copy + i * kTileColumns<T>);
-  run(a, b, depth, copy, kTileColumns<T>, {copy, kTileColumns<T>}, rows, last);
+  run(a, b, depth, copy, kTileColumns<T>, Start<T>{copy, kTileColumns<T>}, rows, last);
   for (Index i = 0; i < rows; ++i) std::copy_n(copy + i * kTileColumns<T>, columns, c + i * stride);
 }
 
 /// c = start + a b for a few rows and columns, unpacked. c: [rows, columns].
 template <class T>
-void small_product(Lines<T> a, Lines<T> b, Index depth, MatrixView<T> c, Start<T> start) {
+void small_product(const Lines<T>& a, const Lines<T>& b, Index depth, MatrixView<T> c, const Start<T>& start) {
   // As few tiles side by side as there must be, about as wide as each other.
   const Index packs = (c.columns + simd::kLanes<T> - 1) / simd::kLanes<T>,
               tiles = (packs + kTilePacks - 1) / kTilePacks,

@@ -43,9 +43,10 @@ class Linear : public Product {
     const Index rows = pass.shape.rows(), in = weight_.columns, out = rows_.group;
     Tape tape{};
     if (pass.call.packed != nullptr) tape.panels = pass.call.packed->template find<T>(weight_, rows_);
-    Index packing = kernels::gemm_scratch<T>(rows, out, in, tape.panels != nullptr);
+    Index packing = kernels::gemm_scratch<T>(rows, out, in, {.packed_b = tape.panels != nullptr});
     if (p.training())
-      packing = (std::max)({packing, kernels::gemm_scratch<T>(out, in, rows), kernels::gemm_scratch<T>(rows, in, out)});
+      packing = (std::max)({packing, kernels::gemm_scratch<T>(out, in, rows, {.transposed_a = true}),
+                            kernels::gemm_scratch<T>(rows, in, out, {})});
     tape.executor = p.executor();
     tape.packing = p.scratch<T>(p.workers(), packing);
     if (with_bias_) tape.sums = kernels::ColumnSums<T>::plan(p, rows, rows_.outputs);
