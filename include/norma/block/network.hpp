@@ -72,6 +72,11 @@ class Network {
     check_lengths("lengths", pass.call.lengths, pass.shape.batch, pass.shape.tokens);
     check_lengths("memory_lengths", pass.call.memory_lengths, pass.shape.batch, pass.shape.memory_tokens);
     check_packed(pass.call.packed, workspace.mode_);
+    PlanKey key;
+    if constexpr (requires { arguments.key(pass); })
+      if (workspace.mode_ == Mode::inference) key = arguments.key(pass);
+    // The same pass again, of a stream or a control loop: its plan is here.
+    if (key.x != nullptr && workspace.owner_ == layout_ && workspace.key_ == key) return root(workspace);
     // Training plans once without memory: what a call is refused for leaves the tape as it was. Inference, which has
     // none to lose, saves that time, a good part of a small block's: what does not fit is planned, not touched.
     if (workspace.mode_ == Mode::training) {
@@ -81,12 +86,13 @@ class Network {
     }
     leave_none(workspace, "the last call in this workspace was refused");
     Plan p(workspace.mode_, workspace.memory_.data(), workspace.memory_.bytes(), workspace.executor_);
-    auto* const root = plan(p, pass, arguments);
+    auto* const planned = plan(p, pass, arguments);
     check_fits(p, pass.shape, workspace);
     workspace.gone_ = nullptr;
     workspace.usage_ = {p.tape_bytes(), p.scratch_bytes(), p.gap_bytes()};
     workspace.shape_ = pass.shape;
-    return *root;
+    workspace.key_ = key;
+    return *planned;
   }
   /// Stops a pass that measures where no row counts.
   static void check_rows_count(const char* name, std::span<const Index> lengths, Index batch, Index tokens) {
@@ -118,7 +124,7 @@ class Network {
       fail(std::string(caller) + " without a forward before it: nothing is in this workspace");
     if (workspace.owner_ != layout_)
       fail(std::string(caller) + ": the last forward in this workspace was another network's");
-    return *std::launder(reinterpret_cast<const typename Core::Tape*>(workspace.memory_.data()));
+    return root(workspace);
   }
   /// The same where it must outlive forward.
   const typename Core::Tape& tape(Workspace& workspace, const char* caller) const {
@@ -155,6 +161,9 @@ class Network {
   }
 
  private:
+  static const typename Core::Tape& root(Workspace& workspace) {
+    return *std::launder(reinterpret_cast<const typename Core::Tape*>(workspace.memory_.data()));
+  }
   template <class Make>
   Network(std::shared_ptr<Layout> layout, Make& make) : core_(make(*layout)), layout_(std::move(layout)) {}
 

@@ -12,6 +12,13 @@ template <class T>
 struct MatrixArguments {
   MatrixView<const T> x;
   MatrixView<T> y;
+
+  PlanKey key(const Pass& pass) const {
+    if (!stands_alone(pass.call)) return {};
+    const PackedWeights* packed = pass.call.packed;
+    return {x.data, y.data, x.stride, y.stride, pass.shape, pass.call.causal, pass.call.align,
+            packed != nullptr ? packed->data() : nullptr};
+  }
 };
 
 /// A network whose `Core` maps a matrix to a matrix: width_in(), width_out(), memory_width(), Arguments =

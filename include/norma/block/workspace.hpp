@@ -9,6 +9,17 @@
 
 namespace norma::inline v0_1::inline NORMA_TARGET {
 
+/// All that a plan of inference was made of, where that is all: equal passes have equal plans.
+struct PlanKey {
+  const void *x = nullptr, *y = nullptr;  ///< null: not such a pass
+  Index x_stride = 0, y_stride = 0;
+  Shape shape;
+  bool causal = false;
+  Align align = Align::bottom_right;
+  const void* packed = nullptr;
+  bool operator==(const PlanKey&) const = default;
+};
+
 /// Tape, scratch and stream gradients of one network, for one pass at a time: one workspace per thread.
 class Workspace {
  public:
@@ -20,8 +31,12 @@ class Workspace {
 
   Mode mode() const { return mode_; }
   Index bytes() const { return memory_.bytes(); }
-  /// The arena itself, for tests and for those who want to see what was planned. Changing it voids the tape.
-  std::byte* data() { return memory_.data(); }
+  /// The arena itself, for tests and for those who want to see what was planned. Changing it voids the tape; whoever
+  /// changes it calls this again before.
+  std::byte* data() {
+    key_ = {};
+    return memory_.data();
+  }
 
   /// What the last forward planned.
   struct Usage {
@@ -40,6 +55,7 @@ class Workspace {
   std::shared_ptr<const void> owner_;  // the layout of the network whose tape is here; null when there is none
   const char* gone_ = nullptr;         // why the last pass's tape is not here
   Shape shape_;                        // of the last forward
+  PlanKey key_;                        // of the plan that is here
 };
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET

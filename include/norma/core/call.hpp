@@ -117,6 +117,18 @@ struct Call {
   std::uint64_t seed = 0, step = 0;         ///< of dropout: the same pair drops the same elements
 };
 
+/// Whether all that a call says stands in itself: nothing points to values, which may change from pass to pass, but the
+/// packed weights.
+inline bool stands_alone(const Call& call) {
+  // By name, so that a new member is not forgotten here.
+  const auto& [causal, align, prefix, lengths, keep, bias, positions, memory, memory_lengths, memory_keep, memory_bias,
+               packed, training, seed, step] = call;
+  static_cast<void>(causal), static_cast<void>(align), static_cast<void>(packed);
+  static_cast<void>(seed), static_cast<void>(step);  // of dropout, which only training has
+  return prefix.empty() && lengths.empty() && keep.empty() && bias.empty() && positions.empty() && memory.empty() &&
+         memory_lengths.empty() && memory_keep.empty() && memory_bias.empty() && !training;
+}
+
 /// One pass as the modules see it.
 struct Pass {
   Shape shape;

@@ -62,9 +62,9 @@ namespace detail {
 // A block of b (kBlockK x kBlockColumns, 884 KB of float with AVX-512) stays in the second-level cache while the rows
 // of a pass along it, and a tile goes along a row of blocks, so that c is read and written in order. docs/products.md
 // derives the sizes.
-inline constexpr Index kBlockK = 384;
+inline constexpr Index kBlockK = 512;
 template <class T>
-inline constexpr Index kBlockColumns = 12 * kTileColumns<T>;
+inline constexpr Index kBlockColumns = 9 * kTileColumns<T>;
 // Rows of a transposed operand that are packed together: each lies as a column, a cache line of which holds some.
 inline constexpr Index kBlockRows = 64;
 // So few rows of a are read as they lie, transposed or not: packing them costs more than it saves.

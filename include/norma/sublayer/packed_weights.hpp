@@ -63,6 +63,7 @@ class PackedWeights {
            std::to_string(layout.count()));
   }
   Index bytes() const { return memory_.bytes(); }
+  const void* data() const { return memory_.data(); }
 
  private:
   struct Place {
