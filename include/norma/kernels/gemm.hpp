@@ -17,6 +17,7 @@
 #include <norma/kernels/gemm_tile.hpp>
 
 #include <algorithm>
+#include <type_traits>
 
 namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
 
@@ -56,6 +57,27 @@ template <class T>
 Operand<std::remove_const_t<T>> transposed(MatrixView<T> m) {
   return {m.data, m.columns, m.rows, 1, m.stride};
 }
+
+/// What follows a product: run(context, row, column, rows, columns) once for every part of the result, while that part
+/// is in the first cache, by whichever worker made it. Nothing by default. Does not own the context.
+struct Finish {
+  void (*run)(const void* context, Index row, Index column, Index rows, Index columns) = nullptr;
+  const void* context = nullptr;
+  Index row = 0, column = 0;  ///< where the product's result begins in what run counts by
+
+  /// f(row, column, rows, columns); f outlives the product.
+  template <class F>
+  static Finish with(const F& f) {
+    return {[](const void* context, Index row, Index column, Index rows, Index columns) {
+              (*static_cast<const F*>(context))(row, column, rows, columns);
+            },
+            &f};
+  }
+  Finish below(Index rows, Index columns) const { return {run, context, row + rows, column + columns}; }
+  void operator()(Index r, Index c, Index rows, Index columns) const {
+    if (run != nullptr && rows > 0 && columns > 0) run(context, row + r, column + c, rows, columns);
+  }
+};
 
 namespace detail {
 
@@ -139,17 +161,17 @@ bool apart(const Operand<T>& a, const MatrixView<T>& c) {
 /// bias: [n], or null: what every row that is assigned starts from, in place of zero.
 template <class T>
 void gemm(const Operand<T>& a, const Operand<T>& b, MatrixView<T> c, Write write, T* scratch,
-          const T* bias = nullptr) noexcept {
+          const std::type_identity_t<T>* bias = nullptr, const Finish& finish = {}) noexcept {
   using namespace detail;
   NORMA_ASSERT(a.columns == b.rows && a.rows == c.rows && b.columns == c.columns, "gemm: shapes do not match");
   NORMA_ASSERT(apart(a, c) && apart(b, c), "gemm: the result overlaps an operand; a product cannot work in place");
   NORMA_ASSERT(bias == nullptr || write == Write::assign, "gemm: a product that is added starts from what is there");
   const Index m = c.rows, n = c.columns, k = a.columns;
-  if (backend_gemm(a, b, c, write, bias)) return;
+  if (backend_gemm(a, b, c, write, bias)) return finish(0, 0, m, n);
   if (k == 0) {
     if (write == Write::assign)
       for (Index i = 0; i < m; ++i) bias != nullptr ? std::copy_n(bias, n, c.row(i)) : std::fill_n(c.row(i), n, T(0));
-    return;
+    return finish(0, 0, m, n);
   }
   const bool rows_in_place = a.column_stride == 1 || m <= kThinRows,
              columns_in_place = b.column_stride == 1 && m <= kThinRows && b.panels.data == nullptr;
@@ -178,6 +200,7 @@ void gemm(const Operand<T>& a, const Operand<T>& b, MatrixView<T> c, Write write
           any_tile<T>(rows, columns, depth, c.row(i) + j0 + j, c.stride, start.below(i, j0 + j),
                       (std::min)(kTileRows, m - i), (std::min)(kTileColumns<T>, width - j));
         }
+        if (p0 + depth == k) finish(i, j0, (std::min)(kTileRows, m - i), width);
       }
     });
   });
@@ -186,15 +209,16 @@ void gemm(const Operand<T>& a, const Operand<T>& b, MatrixView<T> c, Write write
 /// The same on an executor's workers, each with a row of `packing`: the rows or columns of c are split, never k.
 template <class T>
 void gemm(const Executor& executor, const Operand<T>& a, const Operand<T>& b, MatrixView<T> c, Write write,
-          MatrixView<T> packing, const T* bias = nullptr) noexcept {
+          MatrixView<T> packing, const std::type_identity_t<T>* bias = nullptr, const Finish& finish = {}) noexcept {
   if (c.rows >= c.columns) {
     executor.split(c.rows, detail::kTileRows, [&](Index worker, Index begin, Index end) {
-      gemm(a.middle_rows(begin, end - begin), b, c.middle_rows(begin, end - begin), write, packing.row(worker), bias);
+      gemm(a.middle_rows(begin, end - begin), b, c.middle_rows(begin, end - begin), write, packing.row(worker), bias,
+           finish.below(begin, 0));
     });
   } else {
     executor.split(c.columns, detail::kTileColumns<T>, [&](Index worker, Index begin, Index end) {
       gemm(a, b.middle_columns(begin, end - begin), c.middle_columns(begin, end - begin), write, packing.row(worker),
-           bias != nullptr ? bias + begin : nullptr);
+           bias != nullptr ? bias + begin : nullptr, finish.below(0, begin));
     });
   }
 }

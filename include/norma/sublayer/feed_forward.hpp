@@ -101,7 +101,9 @@ class FeedForward : public Product {
       if (active(up_entry_)) t.b_in = p.keep_if<T>(UpEntry::needs_x, rows, hidden_);
       t.db = p.gradient<T>(rows, hidden_);
     }
-    t.h_out = t.h = p.keep_if<T>(!active(hidden_entry_) || HiddenEntry::needs_x, rows, hidden_);
+    // Without a backward the activation works in place.
+    t.h = p.training() ? p.keep_if<T>(!active(hidden_entry_) || HiddenEntry::needs_x, rows, hidden_) : t.a;
+    t.h_out = t.h;
     if (active(hidden_entry_)) t.h_out = p.keep<T>(rows, hidden_);
     t.da = p.gradient<T>(rows, hidden_);
     t.executor = p.executor();
@@ -120,24 +122,29 @@ class FeedForward : public Product {
     const auto run = [&](const auto& entry, MatrixView<T> in, MatrixView<T> out, const auto& tape) {
       if (active(entry)) entry.forward(weights, MatrixView<const T>(in), out, tape);
     };
+    const auto activate = [&](Index row, Index column, Index rows, Index columns) {
+      for (Index r = row; r < row + rows; ++r) {
+        const T *a = t.a.row(r) + column, *b = t.b.row(r) + column;
+        T* h = t.h.row(r) + column;
+        simd::for_each_pack_once<T>(columns, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
+          simd::Pack<T> value = Act::value(simd::load_up_to(a + i, k));
+          if constexpr (kGated) value = value * simd::load_up_to(b + i, k);
+          simd::store_up_to(h + i, value, k);
+        });
+      }
+    };
     if constexpr (kGated) {
       gate_.forward(weights, x, t.a_in, t.gate);
       run(gate_entry_, t.a_in, t.a, t.gate_entry);
-      up_.forward(weights, x, t.b_in, t.up);
-      run(up_entry_, t.b_in, t.b, t.up_entry);
-    } else {
-      up_.forward(weights, x, t.a_in, t.up);
-      run(up_entry_, t.a_in, t.a, t.up_entry);
     }
-    for_each_row(t, [&](Index r) {
-      const T *a = t.a.row(r), *b = t.b.row(r);
-      T* h = t.h.row(r);
-      simd::for_each_pack_once<T>(hidden_, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
-        simd::Pack<T> value = Act::value(simd::load_up_to(a + i, k));
-        if constexpr (kGated) value = value * simd::load_up_to(b + i, k);
-        simd::store_up_to(h + i, value, k);
-      });
-    });
+    // Follows the product at once, unless an entry stands between.
+    const bool at_once = !active(up_entry_);
+    const MatrixView<T> in = kGated ? t.b_in : t.a_in, out = kGated ? t.b : t.a;
+    up_.forward(weights, x, in, t.up, at_once ? kernels::Finish::with(activate) : kernels::Finish{});
+    if (!at_once) {
+      run(up_entry_, in, out, t.up_entry);
+      over_rows(t, activate);
+    }
     run(hidden_entry_, t.h, t.h_out, t.hidden_entry);
     kernels::drop_elements(t.dropout, t.h_out);
     down_.forward(weights, t.h_out, y, t.down);
@@ -149,22 +156,29 @@ class FeedForward : public Product {
       if (active(entry))
         entry.backward(weights, MatrixView<const T>(in), MatrixView<const T>(d), d, Write::assign, gradients, tape);
     };
-    down_.backward(weights, t.h_out, dy, t.da, Write::assign, gradients, t.down);
-    kernels::drop_elements(t.dropout, t.da);
-    run(hidden_entry_, t.h, t.da, t.hidden_entry);
-    for_each_row(t, [&](Index r) {
-      const T *a = t.a.row(r), *b = t.b.row(r);
-      T *da = t.da.row(r), *db = t.db.row(r);
-      simd::for_each_pack_once<T>(hidden_, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
-        const simd::Pack<T> dh = simd::load_up_to(da + i, k), argument = simd::load_up_to(a + i, k);
-        simd::Pack<T> d = dh * Act::derivative(argument);
-        if constexpr (kGated) {
-          simd::store_up_to(db + i, dh * Act::value(argument), k);
-          d = d * simd::load_up_to(b + i, k);
-        }
-        simd::store_up_to(da + i, d, k);
-      });
-    });
+    const auto activate_backward = [&](Index row, Index column, Index rows, Index columns) {
+      for (Index r = row; r < row + rows; ++r) {
+        const T *a = t.a.row(r) + column, *b = t.b.row(r) + column;
+        T *da = t.da.row(r) + column, *db = t.db.row(r) + column;
+        simd::for_each_pack_once<T>(columns, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
+          const simd::Pack<T> dh = simd::load_up_to(da + i, k), argument = simd::load_up_to(a + i, k);
+          simd::Pack<T> d = dh * Act::derivative(argument);
+          if constexpr (kGated) {
+            simd::store_up_to(db + i, dh * Act::value(argument), k);
+            d = d * simd::load_up_to(b + i, k);
+          }
+          simd::store_up_to(da + i, d, k);
+        });
+      }
+    };
+    const bool at_once = !active(hidden_entry_) && !t.dropout.acts();
+    down_.backward(weights, t.h_out, dy, t.da, Write::assign, gradients, t.down,
+                   at_once ? kernels::Finish::with(activate_backward) : kernels::Finish{});
+    if (!at_once) {
+      kernels::drop_elements(t.dropout, t.da);
+      run(hidden_entry_, t.h, t.da, t.hidden_entry);
+      over_rows(t, activate_backward);
+    }
     if constexpr (kGated) {
       run(gate_entry_, t.a_in, t.da, t.gate_entry);
       run(up_entry_, t.b_in, t.db, t.up_entry);
@@ -177,11 +191,10 @@ class FeedForward : public Product {
   }
 
  private:
+  /// f of whole rows, on the workers.
   template <class F>
-  static void for_each_row(const Tape& t, F&& f) {
-    t.executor.split(t.a.rows, 1, [&](Index, Index begin, Index end) {
-      for (Index r = begin; r < end; ++r) f(r);
-    });
+  static void over_rows(const Tape& t, const F& f) {
+    t.executor.split(t.a.rows, 1, [&](Index, Index begin, Index end) { f(begin, 0, end - begin, t.a.columns); });
   }
   static Index checked_hidden(const Dimensions& dims) {
     if (dims.hidden < 0)
