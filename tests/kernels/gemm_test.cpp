@@ -270,6 +270,46 @@ TYPED_TEST(Gemm, AnyNumberOfWorkers) {
     }
 }
 
+/// How often each element was finished, and whether it was ready then.
+template <class T>
+struct Finished {
+  norma::MatrixView<const T> c;
+  const Guarded<T>& wanted;
+  std::vector<int> times = std::vector<int>(static_cast<std::size_t>(wanted.rows() * wanted.width()));
+  bool ready = true;
+
+  Finished(norma::MatrixView<const T> result, const Guarded<T>& w) : c(result), wanted(w) {}
+  void operator()(Index row, Index column, Index rows, Index columns) {
+    for (Index i = row; i < row + rows; ++i)
+      for (Index j = column; j < column + columns; ++j) {
+        ++times[static_cast<std::size_t>(i * wanted.width() + j)];
+        ready = ready && std::abs(value(c.row(i)[j]) - value(wanted(i, j))) <= 1000 * kUnit<T>;
+      }
+  }
+};
+
+// Every element is finished once, when it is done: also where there is nothing to add up, and by every worker.
+TYPED_TEST(Gemm, FinishesEveryElementOnce) {
+  using T = TypeParam;
+  const Index k0 = detail::kBlockK, n0 = detail::kBlockColumns<T>;
+  for (const auto& [m, n, k] : {std::array<Index, 3>{1, 1, 1}, {3, 5, 0}, {13, n0 + 7, 9}, {70, 50, k0 + 5}, {0, 3, 2}})
+    for (int f = 0; f < kForms; ++f) {
+      const Case s = form(f, m, n, k);
+      const Product<T> p(s);
+      for (const Index count : {1, 3}) {
+        Guarded<T> c = p.before, packing(count, gemm_scratch<T>(m, n, k, {.transposed_a = s.a_transposed}));
+        Finished<T> finished(c.in(), p.c);
+        const auto look = [&](Index row, Index column, Index rows, Index columns) {
+          finished(row, column, rows, columns);
+        };
+        gemm<T>(workers(count), p.a_operand(s), p.b_operand(s), c.view(), s.write, packing.view(), nullptr,
+                norma::kernels::Finish::with(look));
+        EXPECT_TRUE(finished.ready) << text(s);
+        for (const int times : finished.times) EXPECT_EQ(times, 1) << text(s);
+      }
+    }
+}
+
 // An edge tile is computed at full size: what lies in its unused part must not come out.
 TYPED_TEST(Gemm, NanStaysInItsRowAndColumn) {
   using T = TypeParam;

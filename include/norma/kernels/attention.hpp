@@ -154,12 +154,12 @@ void to_scores(const AttentionProblem<T>& a, Index b, Index h, Index query, Inde
   }
 }
 
-/// Sets what is not seen to a value, among the first `width`.
+/// Sets what is not seen to a value, among the first `width`: whole packs.
 template <class T>
 NORMA_INLINE void hide(KeyBits seen, Index width, T* s, T value) {
   if (seen == first_bits(width)) return;
-  for (Index j = 0; j < width; ++j)
-    if ((seen >> j & 1) == 0) s[j] = value;
+  for (Index j = 0; j < width; j += simd::kLanes<T>)
+    simd::store(s + j, simd::choose(seen >> j, simd::load(s + j), value));
 }
 /// f(j) for every key that is seen, in order.
 template <class F>
@@ -202,9 +202,7 @@ template <class T>
 T block_maximum(const T* s, Index width) {
   simd::Pack<T> m = simd::load(s);
   for (Index j = simd::kLanes<T>; j < width; j += simd::kLanes<T>) m = simd::maximum(m, simd::load(s + j));
-  T lanes[simd::kLanes<T>];
-  simd::store(lanes, m);
-  return *std::max_element(lanes, lanes + simd::kLanes<T>);
+  return simd::reduce_maximum(m);
 }
 /// A block's s becomes exp(s - shift); returns the sum.
 template <class T>
@@ -231,7 +229,8 @@ bool all_finite(MatrixView<const T> m) {
 
 }  // namespace detail
 
-/// o and log_sums from q, k, v. log_sums: one value per query and head, [batch x queries, heads].
+/// o and log_sums from q, k, v. log_sums: one value per query and head, [batch x queries, heads], for backward; or no
+/// memory.
 template <class T>
 void attention_forward(const AttentionProblem<T>& a, MatrixView<const T> q, MatrixView<const T> k,
                        MatrixView<const T> v, MatrixView<T> o, MatrixView<T> log_sums) noexcept {
@@ -299,7 +298,8 @@ void attention_forward(const AttentionProblem<T>& a, MatrixView<const T> q, Matr
         }
         // A query that sees no key stays zero; backward finds that out again from the masks.
         for (Index i = 0; i < queries; ++i) {
-          log_sums.row(row0 + i)[h] = any[i] ? maximum[i] + static_cast<T>(std::log(sum[i])) : T(0);
+          if (log_sums.data != nullptr)
+            log_sums.row(row0 + i)[h] = any[i] ? maximum[i] + static_cast<T>(std::log(sum[i])) : T(0);
           if (any[i])
             scale(MatrixView<const T>(out.middle_rows(i, 1)), static_cast<T>(1 / sum[i]), out.middle_rows(i, 1));
         }

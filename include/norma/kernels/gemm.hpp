@@ -97,7 +97,8 @@ inline constexpr Index kThinRows = 2 * kTileRows;
 template <class F>
 void for_each_block(Index total, Index most, Index unit, const F& block) {
   for (Index left = (total + most - 1) / most, first = 0; left > 0; --left) {
-    const Index count = (std::min)(round_up((total - first + left - 1) / left, unit), total - first);
+    const Index rest = total - first,
+                count = left == 1 ? rest : (std::min)(round_up((rest + left - 1) / left, unit), rest);
     block(first, count);
     first += count;
   }

@@ -171,7 +171,7 @@ class MultiHeadAttention : public Product {
     if (active(value_entry_)) t.v_in = p.keep_if<T>(ValueEntry::needs_x, key_rows, kv_width);
     if constexpr (kHeadScale) t.o_scaled = p.keep_if<T>(!active(output_entry_) || OutputEntry::needs_x, rows, width);
     t.o_out = active(output_entry_) ? p.keep<T>(rows, width) : t.o_scaled;
-    t.log_sums = p.keep<T>(rows, heads_);
+    if (p.training()) t.log_sums = p.keep<T>(rows, heads_);
     if (rotary_.width > 0) {
       // Without positions of its own, every sequence turns alike.
       const Index angles = pass.positions_per_row() ? rows : shape.tokens;
