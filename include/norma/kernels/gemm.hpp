@@ -88,7 +88,7 @@ inline constexpr Index kBlockK = 512;
 template <class T>
 inline constexpr Index kBlockColumns = 9 * kTileColumns<T>;
 // Rows of a transposed operand that are packed together: each lies as a column, a cache line of which holds some.
-inline constexpr Index kBlockRows = 64;
+inline constexpr Index kBlockRows = 128;
 // So few rows of a are read as they lie, transposed or not: packing them costs more than it saves.
 inline constexpr Index kThinRows = 2 * kTileRows;
 

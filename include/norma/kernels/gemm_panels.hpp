@@ -68,22 +68,22 @@ NORMA_INLINE void pack_along(const T* from, Index line_stride, Index lines, Inde
   }
 }
 
-/// Lines side by side into panels of kWidth: a few cache lines' worth of them at a time, since the next value along k
-/// may be a page away.
+/// Lines side by side into panels of kWidth. Some steps along k at a time, which may lie pages apart: each is read in
+/// order, as prefetchers like it, and a panel is written in whole cache lines.
 template <class T, Index kWidth>
 NORMA_INLINE void pack_across(const T* from, Index k_stride, Index lines, Index depth, T* to) {
-  constexpr Index kPanels = (std::max)(4 * kAlignment / (kWidth * static_cast<Index>(sizeof(T))), Index(1));
-  for (; lines >= kPanels * kWidth; lines -= kPanels * kWidth, from += kPanels * kWidth, to += kPanels * kWidth * depth)
-    for (Index p = 0; p < depth; ++p) {
-      NORMA_UNROLL
-      for (Index i = 0; i < kPanels; ++i)
-        std::memcpy(to + (i * depth + p) * kWidth, from + p * k_stride + i * kWidth, sizeof(T) * kWidth);
-    }
-  for (; lines > 0; lines -= kWidth, from += kWidth, to += kWidth * depth) {
-    const Index there = (std::min)(lines, kWidth);
-    for (Index p = 0; p < depth; ++p) {
-      std::copy_n(from + p * k_stride, there, to + p * kWidth);
-      std::fill_n(to + p * kWidth + there, kWidth - there, T(0));
+  constexpr Index kSteps = 8;
+  const Index whole = lines / kWidth * kWidth, rest = lines - whole;
+  for (Index begin = 0; begin < depth; begin += kSteps) {
+    const Index end = (std::min)(begin + kSteps, depth);
+    for (Index l = 0; l < whole; l += kWidth)
+      for (Index p = begin; p < end; ++p)
+        std::memcpy(to + l * depth + p * kWidth, from + p * k_stride + l, sizeof(T) * kWidth);
+    if (rest == 0) continue;
+    for (Index p = begin; p < end; ++p) {
+      T* const at = to + whole * depth + p * kWidth;
+      std::copy_n(from + p * k_stride + whole, rest, at);
+      std::fill_n(at + rest, kWidth - rest, T(0));
     }
   }
 }
