@@ -55,17 +55,39 @@ TEST(Packed, SameBitsOfFusedWeights) {
     }
 }
 
-TEST(Packed, SameBitsOverSeveralBlocksAlongK) {
+// Of a product, along k and across its columns.
+TEST(Packed, SameBitsOverSeveralBlocks) {
+  using norma::kernels::detail::kBlockColumns, norma::kernels::detail::kBlockK;
   const Shape s{1, 3};
-  const norma::Standalone<norma::Linear<float>> net(norma::Linear<float>(70, norma::Kind::up), 1100);
+  constexpr Index kInputs = 2 * kBlockK + 76, kOutputs = 2 * kBlockColumns<float> + 5;
+  const norma::Standalone<norma::Linear<float>> net(norma::Linear<float>(kOutputs, norma::Kind::up), kInputs);
   const auto weights = some_weights(net);
   const auto packed = net.pack(weights);
   auto workspace = net.inference_workspace(s);
-  const auto x = numbers(3 * 1100, "x");
-  std::vector<float> plain(3 * 70), y(3 * 70);
-  net.forward(weights, view(x, s, 1100), view(plain, s, 70), workspace);
-  net.forward(weights, view(x, s, 1100), view(y, s, 70), workspace, {.packed = &packed});
+  const auto x = numbers(3 * kInputs, "x");
+  std::vector<float> plain(3 * kOutputs), y(3 * kOutputs);
+  net.forward(weights, view(x, s, kInputs), view(plain, s, kOutputs), workspace);
+  net.forward(weights, view(x, s, kInputs), view(y, s, kOutputs), workspace, {.packed = &packed});
   EXPECT_TRUE(same_bits(plain, y));
+}
+
+// Names and shapes are the same, the rows of the parts are not.
+TEST(Packed, PartsThatLieElsewhereAreRefused) {
+  norma::Dimensions dims{.width = kWidth, .heads = 5};
+  dims.projections = norma::Projections::fused;
+  const norma::Block<norma::PreLN> whole(dims);
+  dims.projections = norma::Projections::fused_per_head;
+  const norma::Block<norma::PreLN> per_head(dims);
+  EXPECT_TRUE(whole.layout() == per_head.layout());
+  const auto packed = per_head.pack(some_weights(per_head));
+  const auto weights = some_weights(whole);
+  auto workspace = whole.inference_workspace({1, 2});
+  const auto x = numbers(2 * kWidth, "x");
+  std::vector<float> y(x.size());
+  EXPECT_NE(error_of([&] {
+              whole.forward(weights, view(x, {1, 2}, kWidth), view(y, {1, 2}, kWidth), workspace, {.packed = &packed});
+            }).find("packed belongs to another network"),
+            std::string::npos);
 }
 
 /// Every matrix becomes NaN after packing: a pass that still gives the same bits has read none of them.

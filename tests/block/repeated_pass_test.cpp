@@ -126,6 +126,59 @@ TEST_F(Repeated, ValuesOfACallAreReadInEveryPass) {
   expect(true, {.bias = {bias, 1, 1, 5, 5}});
   expect(true);
   expect(false);
+  // What norma's own modules do not read, a user's module may.
+  expect(true, {.seed = 1});
+  expect(true, {.seed = 1, .step = 1});
+  expect(true, {.training = true, .seed = 1, .step = 1});
+  expect(false, {.training = true, .seed = 1, .step = 1});
+}
+
+// The same of positions and of a memory, on the same tensors.
+TEST(RepeatedPass, PositionsAndMemoryAreReadInEveryPass) {
+  norma::Dimensions dims = kDims;
+  dims.rotary.width = norma::Rotary::kWholeHead;
+  const norma::DecoderBlock<norma::PreLN> net(dims);
+  const auto weights = some_weights(net);
+  const Shape largest{2, 5, 4};
+  auto workspace = net.inference_workspace(largest);
+  const auto x = numbers(kShape.rows() * kWidth, "x");
+  auto memory = numbers(8 * kWidth, "memory");
+  std::vector<Index> positions{0, 1, 2, 3, 4}, lengths{4, 4};
+  std::vector<float> y(x.size()), right(x.size());
+  const Call call{.positions = positions, .memory = view(memory, {2, 4}, kWidth), .memory_lengths = lengths};
+  const auto expect_right = [&](const Call& c) {
+    auto fresh = net.inference_workspace(largest);
+    net.forward(weights, view(x, kShape, kWidth), view(right, kShape, kWidth), fresh, c);
+    net.forward(weights, view(x, kShape, kWidth), view(y, kShape, kWidth), workspace, c);
+    EXPECT_TRUE(same_bits(y, right));
+  };
+  expect_right(call);
+  positions = {4, 9, 0, 2, 7};
+  expect_right(call);
+  memory[3] = 5;
+  expect_right(call);
+  lengths = {1, 3};
+  expect_right(call);
+  lengths = {1, 5};
+  EXPECT_THROW(net.forward(weights, view(x, kShape, kWidth), view(y, kShape, kWidth), workspace, call), norma::Error);
+  const std::vector<float> other = numbers(8 * kWidth, "other");
+  expect_right({.memory = view(other, {2, 4}, kWidth)});
+  expect_right({.memory = view(memory, {2, 4}, kWidth)});
+  bool keep[20] = {true, true, true, true, true, true, true, true, true};
+  expect_right({.memory = view(memory, {2, 4}, kWidth), .memory_keep = {keep, 1, 1, 5, 4}});
+  keep[2] = false;
+  expect_right({.memory = view(memory, {2, 4}, kWidth), .memory_keep = {keep, 1, 1, 5, 4}});
+  // Rotary alone, where the key would hold but for the positions.
+  const norma::Block<norma::PreLN> turned(dims);
+  const auto own = some_weights(turned);
+  auto w = turned.inference_workspace(kShape);
+  for (const std::vector<Index>& at : {std::vector<Index>{}, {3, 1, 4, 1, 5}, {9, 2, 6, 5, 3}}) {
+    positions.assign(at.begin(), at.end());
+    auto fresh = turned.inference_workspace(kShape);
+    turned.forward(own, view(x, kShape, kWidth), view(y, kShape, kWidth), w, {.positions = positions});
+    turned.forward(own, view(x, kShape, kWidth), view(right, kShape, kWidth), fresh, {.positions = at});
+    EXPECT_TRUE(same_bits(y, right));
+  }
 }
 
 TEST_F(Repeated, PackedWeights) {
@@ -155,15 +208,28 @@ TEST_F(Repeated, AfterWhatElseRanInTheWorkspace) {
   expect(false);
   EXPECT_THROW(run(x, x), norma::Error);  // y overlaps x: refused before anything
   expect(false);
-  std::memset(workspace.data(), 0x5A, static_cast<std::size_t>(workspace.bytes()));
+  // Planned, but too large: then nothing is there.
+  const std::vector<float> long_x(30 * kWidth);
+  std::vector<float> long_y(30 * kWidth);
+  EXPECT_THROW(run(long_x, long_y, {}, {3, 10}), norma::Error);
   expect(true);
   norma::Workspace moved = std::move(workspace);
   workspace = std::move(moved);
   expect(false);
-  workspace = net.inference_workspace(kShape);
-  expect(true);
   net.calibrate(weights, view(x, kShape, kWidth), view(y, kShape, kWidth), workspace);
   expect(true);
+}
+
+// Whoever has the arena's address may write there at any time.
+TEST_F(Repeated, NotWhereTheArenaIsInOthersHands) {
+  std::byte* const arena = workspace.data();
+  for (int i = 0; i < 2; ++i) {
+    std::memset(arena, 0x5A, static_cast<std::size_t>(workspace.bytes()));
+    expect(true);
+  }
+  workspace = net.inference_workspace(kShape);
+  expect(true);
+  expect(false);
 }
 
 // A copy of a network has its layout, and is the same network.

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "kernel_float16.hpp"
 #include "kernel_memory.hpp"
@@ -124,6 +125,30 @@ TYPED_TEST(Simd, ReduceAddHasOneOrder) {
 }
 
 // Sums that float loses: 2^24 + 1 + 1 + ...
+TYPED_TEST(Simd, ReduceMaximumFindsEveryLane) {
+  using T = TypeParam;
+  constexpr Index n = simd::kLanes<T>;
+  for (Index at = 0; at < n; ++at) {
+    Guarded<T> lanes(1, n);
+    lanes.fill([&](Index, Index i) { return i == at ? -0.5 : -1.0 - static_cast<double>(i); });
+    EXPECT_EQ(simd::reduce_maximum(simd::load(lanes.data())), T(-0.5)) << at;
+  }
+}
+
+TYPED_TEST(Simd, ChooseByBits) {
+  using T = TypeParam;
+  constexpr Index n = simd::kLanes<T>;
+  const T infinity = std::numeric_limits<T>::infinity();
+  Guarded<T> lanes(1, n);
+  lanes.fill([](Index, Index i) { return i == 1 ? std::nan("") : 3.0 + static_cast<double>(i); });
+  for (Index b = 0; b < n; ++b)
+    for (const std::uint64_t pattern : {std::uint64_t(0), ~std::uint64_t(0), std::uint64_t(1) << b,
+                                        ~(std::uint64_t(1) << b), std::uint64_t(0x5555555555555555u) << b})
+      for (Index i = 0; i < n; ++i)
+        EXPECT_EQ(bits(this->lane(simd::choose(pattern, simd::load(lanes.data()), -infinity), i)),
+                  bits((pattern >> i & 1) != 0 ? lanes(0, i) : -infinity));
+}
+
 TYPED_TEST(Simd, WideSumAddsInDouble) {
   using T = TypeParam;
   constexpr Index n = simd::kLanes<T>;

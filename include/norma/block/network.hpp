@@ -65,8 +65,8 @@ class Network {
 
   const Core& core() const { return core_; }
 
-  /// Checks this pass and plans it in the workspace, which then holds no tape until end(). \throws Error before
-  /// anything of the caller's is written; in training an earlier forward's tape stays.
+  /// Checks this pass and plans it in the workspace, which then holds no tape until end(), or finds its plan there.
+  /// \throws Error before anything of the caller's is written; in training an earlier forward's tape stays.
   const typename Core::Tape& begin(Workspace& workspace, const Pass& pass,
                                    const typename Core::Arguments& arguments) const {
     check_lengths("lengths", pass.call.lengths, pass.shape.batch, pass.shape.tokens);
@@ -74,7 +74,7 @@ class Network {
     check_packed(pass.call.packed, workspace.mode_);
     PlanKey key;
     if constexpr (requires { arguments.key(pass); })
-      if (workspace.mode_ == Mode::inference) key = arguments.key(pass);
+      if (workspace.mode_ == Mode::inference && !workspace.lent_) key = arguments.key(pass);
     // The same pass again, of a stream or a control loop: its plan is here.
     if (key.x != nullptr && workspace.owner_ == layout_ && workspace.key_ == key) return root(workspace);
     // Training plans once without memory: what a call is refused for leaves the tape as it was. Inference, which has
@@ -170,6 +170,7 @@ class Network {
   static void leave_none(Workspace& workspace, const char* why) {
     workspace.owner_ = nullptr;
     workspace.gone_ = why;
+    workspace.key_ = {};
   }
   static void check_fits(const Plan& planned, const Shape& shape, const Workspace& workspace) {
     if (!planned.fits())

@@ -14,10 +14,19 @@ struct MatrixArguments {
   MatrixView<T> y;
 
   PlanKey key(const Pass& pass) const {
-    if (!stands_alone(pass.call)) return {};
-    const PackedWeights* packed = pass.call.packed;
-    return {x.data, y.data, x.stride, y.stride, pass.shape, pass.call.causal, pass.call.align,
-            packed != nullptr ? packed->data() : nullptr};
+    const Call& call = pass.call;
+    if (!points_to_nothing(call)) return {};
+    return {.x = x.data,
+            .y = y.data,
+            .x_stride = x.stride,
+            .y_stride = y.stride,
+            .shape = pass.shape,
+            .causal = call.causal,
+            .align = call.align,
+            .packed = call.packed != nullptr ? call.packed->data() : nullptr,
+            .training = call.training,
+            .seed = call.seed,
+            .step = call.step};
   }
 };
 

@@ -17,6 +17,8 @@ struct PlanKey {
   bool causal = false;
   Align align = Align::bottom_right;
   const void* packed = nullptr;
+  bool training = false;
+  std::uint64_t seed = 0, step = 0;
   bool operator==(const PlanKey&) const = default;
 };
 
@@ -31,10 +33,10 @@ class Workspace {
 
   Mode mode() const { return mode_; }
   Index bytes() const { return memory_.bytes(); }
-  /// The arena itself, for tests and for those who want to see what was planned. Changing it voids the tape; whoever
-  /// changes it calls this again before.
+  /// The arena itself, for tests and for those who want to see what was planned. Changing it voids the tape; so from
+  /// now on every pass is planned anew.
   std::byte* data() {
-    key_ = {};
+    lent_ = true;
     return memory_.data();
   }
 
@@ -56,6 +58,7 @@ class Workspace {
   const char* gone_ = nullptr;         // why the last pass's tape is not here
   Shape shape_;                        // of the last forward
   PlanKey key_;                        // of the plan that is here
+  bool lent_ = false;                  // the arena is in others' hands
 };
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET

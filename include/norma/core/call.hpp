@@ -117,16 +117,15 @@ struct Call {
   std::uint64_t seed = 0, step = 0;         ///< of dropout: the same pair drops the same elements
 };
 
-/// Whether all that a call says stands in itself: nothing points to values, which may change from pass to pass, but the
-/// packed weights.
-inline bool stands_alone(const Call& call) {
-  // By name, so that a new member is not forgotten here.
+/// Whether a call points to no values, which may change from pass to pass, but for the packed weights.
+inline bool points_to_nothing(const Call& call) {
+  // By name, so that a new member is not forgotten here and in PlanKey.
   const auto& [causal, align, prefix, lengths, keep, bias, positions, memory, memory_lengths, memory_keep, memory_bias,
                packed, training, seed, step] = call;
-  static_cast<void>(causal), static_cast<void>(align), static_cast<void>(packed);
-  static_cast<void>(seed), static_cast<void>(step);  // of dropout, which only training has
+  static_cast<void>(causal), static_cast<void>(align), static_cast<void>(packed), static_cast<void>(training);
+  static_cast<void>(seed), static_cast<void>(step);
   return prefix.empty() && lengths.empty() && keep.empty() && bias.empty() && positions.empty() && memory.empty() &&
-         memory_lengths.empty() && memory_keep.empty() && memory_bias.empty() && !training;
+         memory_lengths.empty() && memory_keep.empty() && memory_bias.empty();
 }
 
 /// One pass as the modules see it.

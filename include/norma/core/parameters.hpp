@@ -101,6 +101,7 @@ struct RowGroups {
   static constexpr RowGroups all(Index outputs) { return {0, outputs, outputs, outputs}; }
   constexpr Index count() const { return group > 0 ? outputs / group : 0; }
   constexpr Index row(Index output) const { return first + output / group * stride + output % group; }
+  constexpr bool operator==(const RowGroups&) const = default;
 };
 
 /// One of several weights, or biases, in one parameter. Its initial values are those that it would have under `name` on

@@ -29,7 +29,7 @@ struct Panels {
   Index first = 0;    ///< the operand's first, at the start of a panel
 };
 
-/// An operand, transposed or not: element (r, c) is at data[r * row_stride + c * column_stride].
+/// An operand, transposed or not: element (r, c) is at data[r * row_stride + c * column_stride]; one stride is 1.
 template <class T>
 struct Operand {
   const T* data;
@@ -58,8 +58,8 @@ Operand<std::remove_const_t<T>> transposed(MatrixView<T> m) {
   return {m.data, m.columns, m.rows, 1, m.stride};
 }
 
-/// What follows a product: run(context, row, column, rows, columns) once for every part of the result, while that part
-/// is in the first cache, by whichever worker made it. Nothing by default. Does not own the context.
+/// What follows a product: run(context, row, column, rows, columns) once for every part of the result, as soon as it is
+/// done and still in a cache, by the worker that made it. Nothing by default. Does not own the context.
 struct Finish {
   void (*run)(const void* context, Index row, Index column, Index rows, Index columns) = nullptr;
   const void* context = nullptr;
@@ -104,16 +104,20 @@ void for_each_block(Index total, Index most, Index unit, const F& block) {
   }
 }
 
-/// Elements of scratch for the rows of a, where it is transposed.
+/// Elements of scratch in whole cache lines.
+template <class T>
+Index panels_scratch(Index depth, Index lines) {
+  return round_up((std::min)(depth, kBlockK) * lines, kAlignment / static_cast<Index>(sizeof(T)));
+}
+/// For the rows of a, where it is transposed.
 template <class T>
 Index rows_scratch(Index m, Index k) {
-  return m <= kThinRows ? 0 : (std::min)(k, kBlockK) * round_up((std::min)(m, kBlockRows), kTileRows);
+  return m <= kThinRows ? 0 : panels_scratch<T>(k, round_up((std::min)(m, kBlockRows), kTileRows));
 }
-/// The same for the columns of b, where they are not packed already.
+/// For the columns of b, where they are not packed already.
 template <class T>
 Index columns_scratch(Index n, Index k) {
-  return round_up((std::min)(k, kBlockK) * round_up((std::min)(n, kBlockColumns<T>), kTileColumns<T>),
-                  kAlignment / static_cast<Index>(sizeof(T)));
+  return panels_scratch<T>(k, round_up((std::min)(n, kBlockColumns<T>), kTileColumns<T>));
 }
 }  // namespace detail
 
@@ -191,8 +195,7 @@ void gemm(const Operand<T>& a, const Operand<T>& b, MatrixView<T> c, Write write
         const T* const rows_a = a.data + i * a.row_stride + p0 * a.column_stride;
         const Index packed_row = i % kBlockRows;
         if (!rows_in_place && packed_row == 0)
-          pack_panels<T, kTileRows>(rows_a, a.row_stride, a.column_stride, (std::min)(kBlockRows, m - i), depth,
-                                    packed_a);
+          pack_across<T, kTileRows>(rows_a, a.column_stride, (std::min)(kBlockRows, m - i), depth, packed_a);
         const Lines<T> rows = rows_in_place ? Lines<T>{rows_a, a.row_stride, a.column_stride}
                                             : Lines<T>{packed_a + packed_row * depth, 1, kTileRows};
         for (Index j = 0; j < width; j += kTileColumns<T>) {

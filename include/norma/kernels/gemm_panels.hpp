@@ -23,48 +23,38 @@ NORMA_INLINE V zip(V a, V b, std::index_sequence<Lane...>) {
 }
 #endif
 
-/// Lines of one pack each become one line that takes an element from each in turn: v[0][0], v[1][0], ..., v[0][1], ...
-/// A transposition, where there are as many as lanes. Every round halves the distance of neighbours (a perfect
-/// shuffle).
-template <class T, Index kCount>
-NORMA_INLINE void interleave([[maybe_unused]] simd::Pack<T> (&v)[kCount]) {
-  if constexpr (kCount > 1) {
+/// As many packs as lanes, transposed. Every round halves the distance of neighbours (a perfect shuffle).
+template <class T>
+NORMA_INLINE void transpose([[maybe_unused]] simd::Pack<T> (&v)[simd::kLanes<T>]) {
 #if !defined(NORMA_SCALAR)
-    constexpr Index kLanes = simd::kLanes<T>;
-    constexpr auto kAll = std::make_index_sequence<static_cast<std::size_t>(kLanes)>();
-    for (Index rounds = kCount; rounds > 1; rounds /= 2) {
-      simd::Pack<T> next[kCount];
-      NORMA_UNROLL
-      for (Index i = 0; i < kCount / 2; ++i) {
-        next[2 * i].v = zip<0>(v[i].v, v[i + kCount / 2].v, kAll);
-        next[2 * i + 1].v = zip<kLanes / 2>(v[i].v, v[i + kCount / 2].v, kAll);
-      }
-      NORMA_UNROLL
-      for (Index i = 0; i < kCount; ++i) v[i] = next[i];
+  constexpr Index kLanes = simd::kLanes<T>;
+  constexpr auto kAll = std::make_index_sequence<static_cast<std::size_t>(kLanes)>();
+  for (Index rounds = kLanes; rounds > 1; rounds /= 2) {
+    simd::Pack<T> next[kLanes];
+    NORMA_UNROLL
+    for (Index i = 0; i < kLanes / 2; ++i) {
+      next[2 * i].v = zip<0>(v[i].v, v[i + kLanes / 2].v, kAll);
+      next[2 * i + 1].v = zip<kLanes / 2>(v[i].v, v[i + kLanes / 2].v, kAll);
     }
-#endif
+    NORMA_UNROLL
+    for (Index i = 0; i < kLanes; ++i) v[i] = next[i];
   }
+#endif
 }
 
-/// Lines along k, `kGroup` of them side by side, where the panel is `kWidth` wide.
-template <class T, Index kGroup, Index kWidth>
+/// Up to a pack of lines, which lie along k, into a panel of kWidth.
+template <class T, Index kWidth>
 NORMA_INLINE void pack_along(const T* from, Index line_stride, Index lines, Index depth, T* to) {
   using namespace simd;
-  constexpr Index kLanes = simd::kLanes<T>;
-  static_assert(kGroup == kWidth || kGroup == kLanes);
-  for (Index p = 0; p < depth; p += kLanes) {
-    const Index count = (std::min)(kLanes, depth - p);
-    Pack<T> v[kGroup];
+  for (Index p = 0; p < depth; p += kLanes<T>) {
+    const Index count = (std::min)(kLanes<T>, depth - p);
+    Pack<T> v[kLanes<T>];
     NORMA_UNROLL
-    for (Index l = 0; l < kGroup; ++l) v[l] = l < lines ? load_up_to(from + l * line_stride + p, count) : zero<T>();
-    interleave(v);
+    for (Index l = 0; l < kLanes<T>; ++l) v[l] = l < lines ? load_up_to(from + l * line_stride + p, count) : zero<T>();
+    transpose(v);
     NORMA_UNROLL
-    for (Index q = 0; q < kGroup; ++q) {
-      const Index left = count * kGroup - q * kLanes;  // elements from this pack on
-      if (left > 0)
-        store_up_to(to + (kGroup == kWidth ? p * kWidth + q * kLanes : (p + q) * kWidth), v[q],
-                    (std::min)(left, kLanes));
-    }
+    for (Index q = 0; q < kLanes<T>; ++q)
+      if (q < count) store(to + (p + q) * kWidth, v[q]);
   }
 }
 
@@ -88,16 +78,14 @@ NORMA_INLINE void pack_across(const T* from, Index k_stride, Index lines, Index 
   }
 }
 
-/// `lines` lines of `depth` values as panels one after the other, the last filled up with zeros. Lines lie along k
-/// (k_stride 1), or side by side (line_stride 1).
+/// `lines` lines of `depth` values as panels of whole packs one after the other, the last filled up with zeros. Lines
+/// lie along k (k_stride 1), or side by side (line_stride 1).
 template <class T, Index kWidth>
 void pack_panels(const T* from, Index line_stride, Index k_stride, Index lines, Index depth, T* to) {
-  constexpr Index kGroup = kWidth % simd::kLanes<T> == 0 ? simd::kLanes<T> : kWidth;
   if (k_stride != 1) return pack_across<T, kWidth>(from, k_stride, lines, depth, to);
   for (; lines > 0; lines -= kWidth, from += kWidth * line_stride, to += kWidth * depth)
-    for (Index l = 0; l < kWidth; l += kGroup)
-      pack_along<T, kGroup, kWidth>(from + l * line_stride, line_stride, (std::max)(lines - l, Index(0)), depth,
-                                    to + l);
+    for (Index l = 0; l < kWidth; l += simd::kLanes<T>)
+      pack_along<T, kWidth>(from + l * line_stride, line_stride, lines - l, depth, to + l);
 }
 
 }  // namespace norma::inline v0_1::inline NORMA_TARGET::kernels::detail

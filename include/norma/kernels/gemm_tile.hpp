@@ -58,7 +58,7 @@ void tile(const Lines<T>& a, const Lines<T>& b, Index depth, T* c, Index stride,
     for (Index j = 0; j < kPacks; ++j)
       sum[i][j] = from_zero ? zero<T>() : load(start.data + i * start.stride + j * kLanes<T>);
   }
-  // The tile to the right is next, and its rows lie pages apart.
+  // In a large product the tile to the right is next, and its rows lie pages apart.
   for (Index i = 0; i < kRows; ++i)
     for (Index j = kPacks; j < 2 * kPacks; ++j) __builtin_prefetch(c + i * stride + j * kLanes<T>, 1);
   const T* line_b = b.data;

@@ -183,8 +183,8 @@ NORMA_INLINE T reduce_add(V v) {
 }
 template <class T, Index Count, class V>
 NORMA_INLINE T reduce_maximum(V v) {
-  if constexpr (Count == 1) {
-    return v[0];
+  if constexpr (Count == 2) {
+    return v[0] > v[1] ? v[0] : v[1];
   } else {
     constexpr auto kHalf = std::make_index_sequence<static_cast<std::size_t>(Count / 2)>();
     const auto low = part<T, 0>(v, kHalf), high = part<T, Count / 2>(v, kHalf);

@@ -52,22 +52,24 @@ class Linear : public Product {
     if (with_bias_) tape.sums = kernels::ColumnSums<T>::plan(p, rows, rows_.outputs);
     return tape;
   }
-  /// finish: what follows at once, by row and column of y.
+  /// finish: what follows at once, by row and column of y, where all rows of the weight are one group.
   void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape& tape,
                const kernels::Finish& finish = {}) const {
+    NORMA_ASSERT(finish.run == nullptr || rows_.count() == 1, "linear: only a product of one group is finished");
     for_each_group([&](Index output, Index row) {
       kernels::Operand<T> weight = kernels::transposed(weight_.in(weights).middle_rows(row, rows_.group));
       if (tape.panels != nullptr)
         weight.panels = {tape.panels + output / rows_.group * kernels::packed_size<T>(rows_.group, weight_.columns),
                          kernels::panel_columns<T>(rows_.group)};
       kernels::gemm(tape.executor, kernels::plain(x), weight, y.middle_columns(output, rows_.group), Write::assign,
-                    tape.packing, with_bias_ ? bias_.in(weights).data + row : nullptr, finish.below(0, output));
+                    tape.packing, with_bias_ ? bias_.in(weights).data + row : nullptr, finish);
     });
   }
   /// dx must not overlap dy: a product cannot work in place. Without memory it is not wanted. finish: what follows dx
   /// at once, by its row and column.
   void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write,
                 T* gradients, const Tape& tape, const kernels::Finish& finish = {}) const {
+    NORMA_ASSERT(finish.run == nullptr || rows_.count() == 1, "linear: only a product of one group is finished");
     if (with_bias_) kernels::column_sums(tape.executor, dy, tape.sums);
     for_each_group([&](Index output, Index row) {
       const MatrixView<const T> part = dy.middle_columns(output, rows_.group);
@@ -78,8 +80,7 @@ class Linear : public Product {
       if (dx.data == nullptr) return;
       kernels::gemm(tape.executor, kernels::plain(part),
                     kernels::plain(weight_.in(weights).middle_rows(row, rows_.group)), dx,
-                    output == 0 ? write : Write::add, tape.packing, nullptr,
-                    output + rows_.group == rows_.outputs ? finish : kernels::Finish{});
+                    output == 0 ? write : Write::add, tape.packing, nullptr, finish);
     });
   }
 

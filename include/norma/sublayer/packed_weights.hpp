@@ -58,7 +58,7 @@ class PackedWeights {
   void check_layout(const Layout& layout) const {
     if (layout_ == nullptr) fail("packed is empty; make it with pack(weights)");
     if (scalar_bytes_ != sizeof(T)) fail("packed is of another scalar type than the network");
-    if (layout_.get() != &layout && !(*layout_ == layout))
+    if (layout_.get() != &layout && !(*layout_ == layout && same_parts(*layout_, layout)))
       fail("packed belongs to another network: " + std::to_string(layout_->count()) + " parameters, wanted " +
            std::to_string(layout.count()));
   }
@@ -71,6 +71,15 @@ class PackedWeights {
     Index group, groups;
     Index panels;  // where they begin here
   };
+  /// Whether the same rows are matrices by themselves: then panels lie at the same places.
+  static bool same_parts(const Layout& a, const Layout& b) {
+    return std::equal(a.entries().begin(), a.entries().end(), b.entries().begin(),
+                      [](const ParameterInfo& p, const ParameterInfo& q) {
+                        return p.kind == q.kind &&
+                               std::equal(p.parts.begin(), p.parts.end(), q.parts.begin(), q.parts.end(),
+                                          [](const Part& r, const Part& t) { return r.rows == t.rows; });
+                      });
+  }
   static bool before(const Place& a, const Place& b) { return a.first < b.first; }
   static Index first_element(const Parameter& weight, const RowGroups& rows) {
     return weight.offset + rows.first * weight.columns;
