@@ -81,7 +81,7 @@ struct Finish {
 
 namespace detail {
 
-// A block of b (kBlockK x kBlockColumns, 884 KB of float with AVX-512) stays in the second-level cache while the rows
+// A block of b (kBlockK x kBlockColumns, 864 KiB of float with AVX-512) stays in the second-level cache while the rows
 // of a pass along it, and a tile goes along a row of blocks, so that c is read and written in order. docs/products.md
 // derives the sizes.
 inline constexpr Index kBlockK = 512;
