@@ -232,6 +232,42 @@ TEST_F(Repeated, NotWhereTheArenaIsInOthersHands) {
   expect(false);
 }
 
+/// Plans what only padding needs, as a port does.
+template <class T>
+struct PlansForPadding : norma::None {
+  struct Tape {
+    norma::MatrixView<T> room;
+  };
+  static constexpr bool active() { return true; }
+  Tape plan(norma::Plan& p, const norma::Pass& pass) const {
+    return pass.padded() ? Tape{p.keep<T>(pass.shape.rows(), 64)} : Tape{};
+  }
+  void forward(const T*, norma::MatrixView<const T> x, norma::MatrixView<T> y, const Tape&) const {
+    norma::kernels::copy(x, y);
+  }
+  void backward(const T*, norma::MatrixView<const T>, norma::MatrixView<const T> dy, norma::MatrixView<T> dx,
+                norma::Write, T*, const Tape&) const {
+    norma::kernels::copy(dy, dx);
+  }
+};
+struct PaddedHeads {
+  auto slots(auto at) const {
+    using Module = PlansForPadding<typename decltype(at)::Scalar>;
+    return norma::place().query(at.only(norma::attention, Module{})).key(at.only(norma::attention, Module{}));
+  }
+};
+
+// The largest pass is the largest for a module inside attention, too.
+TEST(Workspace, HoldsWhatModulesPerHeadPlanForPadding) {
+  const norma::Block<PaddedHeads> net(kDims);
+  auto workspace = net.inference_workspace({4, 50});
+  const Shape shape{4, 50};
+  const auto x = numbers(shape.rows() * kWidth, "x");
+  std::vector<float> y(x.size());
+  const std::vector<Index> lengths{50, 3, 4, 5};
+  net.forward(some_weights(net), view(x, shape, kWidth), view(y, shape, kWidth), workspace, {.lengths = lengths});
+}
+
 // A copy of a network has its layout, and is the same network.
 TEST_F(Repeated, ACopyOfTheNetwork) {
   const Net copy = net;

@@ -77,6 +77,14 @@ struct Waste {
   auto slots(auto at) const { return place().pre(at.norm).post(Wasteful{}).close(at.norm); }
 };
 
+/// A module that forgets to count what only some calls need.
+struct Forgetful : Wasteful {
+  Tape plan(Plan& p, const Pass& pass) const { return pass.call.lengths.empty() ? Tape{} : Wasteful::plan(p, pass); }
+};
+struct Forgets {
+  auto slots(auto at) const { return place().pre(at.norm).post(Forgetful{}).close(at.norm); }
+};
+
 TEST(Conformance, NamesWhatIsWrong) {
   const std::string wrong = joined(norma::testing::check_policy(Wrong{}, kSmall));
   EXPECT_NE(wrong.find("attention.query.weight: gradient differs from central differences"), std::string::npos)
@@ -88,6 +96,8 @@ TEST(Conformance, NamesWhatIsWrong) {
   const std::string waste = joined(norma::testing::check_policy(Waste{}, kSmall));
   EXPECT_NE(waste.find("memory is planned that is never written"), std::string::npos) << waste;
   EXPECT_EQ(waste.find("gradient differs"), std::string::npos) << waste;
+  const std::string refused = joined(norma::testing::check_policy(Forgets{}, kSmall));
+  EXPECT_NE(refused.find("block: workspace holds "), std::string::npos) << refused;
 }
 
 }  // namespace

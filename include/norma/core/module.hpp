@@ -5,12 +5,14 @@
 //   static constexpr bool needs_x                         backward reads the input again
 //   struct Tape                                           what forward keeps: views and numbers, trivially copyable
 //   void declare(Layout&, Index width)                    once: asks for its parameters, learns its width
-//   Tape plan(Plan&, const Pass&) const                   carves tape and scratch: pure arithmetic on the pass; an
-//   equal
-//                                                         pass of inference may run on the same tape
+//   Tape plan(Plan&, const Pass&) const                   carves tape and scratch: pure arithmetic on the pass.
+//                                                         Equal passes of inference may share a tape
 //   void forward(const T* weights, MatrixView<const T> x, MatrixView<T> y, const Tape&) const
 //   void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write,
 //                 T* gradients, const Tape&) const        adds parameter gradients, assigns or adds dx; dx may be dy
+//
+// In a slot per head a row is one head of a token: shape.tokens is tokens x heads, while the call's lengths and
+// positions still count tokens.
 //
 // A module made of products needs dx and dy apart, and its output may have a width of its own: see Product.
 //

@@ -21,26 +21,30 @@
 
 namespace norma::inline v0_1::inline NORMA_TARGET::kernels {
 
-/// Columns of a right operand that were packed before: see pack_weight.
+/// Columns of a right operand that were packed before: see `packed`.
 template <class T>
 struct Panels {
   const T* data = nullptr;
-  Index columns = 0;  ///< of all panels
+  Index columns = 0;  ///< panel_columns of the whole weight
   Index first = 0;    ///< the operand's first, at the start of a panel
 };
 
-/// An operand, transposed or not: element (r, c) is at data[r * row_stride + c * column_stride]; one stride is 1.
+/// An operand, transposed or not: element (r, c) is at data[r * row_stride + c * column_stride]; one stride is 1. Rows
+/// may overlap, repeat or run backwards: a sliding window over a signal is {x, frames, taps, hop, 1}.
 template <class T>
 struct Operand {
   const T* data;
   Index rows, columns, row_stride, column_stride;
   Panels<T> panels{};  ///< of a right operand: the same values
 
+  /// Without panels.
   Operand middle_rows(Index first, Index count) const {
     return {data + first * row_stride, count, columns, row_stride, column_stride};
   }
   /// `first` is the first column of a panel, where there are any.
   Operand middle_columns(Index first, Index count) const {
+    NORMA_ASSERT(panels.data == nullptr || (panels.first + first) % detail::kTileColumns<T> == 0,
+                 "gemm: columns of packed panels begin with a panel");
     return {data + first * column_stride,
             rows,
             count,
@@ -58,18 +62,19 @@ Operand<std::remove_const_t<T>> transposed(MatrixView<T> m) {
   return {m.data, m.columns, m.rows, 1, m.stride};
 }
 
-/// What follows a product: run(context, row, column, rows, columns) once for every part of the result, as soon as it is
-/// done and still in a cache, by the worker that made it. Nothing by default. Does not own the context.
+/// What follows a product: run(context, row, column, rows, columns) for every part of the result, as soon as it is done
+/// and still in a cache. Parts are disjoint, cover the result, and are seldom whole rows; several workers call it at
+/// the same time, each for the parts that it made. It does not throw. Nothing by default. Does not own the context.
 struct Finish {
   void (*run)(const void* context, Index row, Index column, Index rows, Index columns) = nullptr;
   const void* context = nullptr;
   Index row = 0, column = 0;  ///< where the product's result begins in what run counts by
 
-  /// f(row, column, rows, columns); f outlives the product.
+  /// f(row, column, rows, columns), of the result. f outlives the product: an object with a name.
   template <class F>
   static Finish with(const F& f) {
-    return {[](const void* context, Index row, Index column, Index rows, Index columns) {
-              (*static_cast<const F*>(context))(row, column, rows, columns);
+    return {[](const void* object, Index r, Index c, Index rows, Index columns) {
+              (*static_cast<const F*>(object))(r, c, rows, columns);
             },
             &f};
   }
@@ -123,7 +128,8 @@ Index columns_scratch(Index n, Index k) {
 
 /// How the operands of a product are given, as far as its scratch depends on it.
 struct Given {
-  bool transposed_a = false, packed_b = false;
+  bool transposed_a = false;  ///< its column_stride is not 1
+  bool packed_b = false;      ///< it has panels
 };
 /// Elements of scratch that gemm needs for an m x n result over k. Grows with each of them.
 template <class T>
@@ -144,14 +150,27 @@ Index packed_size(Index outputs, Index inputs) {
 }
 /// Packs a weight [outputs, inputs] as transposed(weight) is read, once for many products.
 template <class T>
-void pack_weight(MatrixView<const T> weight, T* to) {
+void pack_weight(std::type_identity_t<MatrixView<const T>> weight, T* to) {
   detail::for_each_block(weight.columns, detail::kBlockK, 1, [&](Index p0, Index depth) {
     detail::pack_panels<T, detail::kTileColumns<T>>(weight.data + p0, weight.stride, 1, weight.rows, depth,
                                                     to + p0 * panel_columns<T>(weight.rows));
   });
 }
 
+/// transposed(weight), whose panels pack_weight has put at `panels`.
+template <class T>
+Operand<T> packed(std::type_identity_t<MatrixView<const T>> weight, const T* panels) {
+  Operand<T> b = transposed(weight);
+  b.panels = {panels, panel_columns<T>(weight.rows)};
+  return b;
+}
+
 namespace detail {
+/// Whether the tile, or packing, can read it.
+template <class T>
+bool has_unit_stride(const Operand<T>& o) {
+  return o.row_stride == 1 || o.column_stride == 1 || o.rows == 0 || o.columns == 0;
+}
 template <class T>
 bool apart(const Operand<T>& a, const MatrixView<T>& c) {
   // As it lies in memory: its rows, or what were the columns of a transposed operand.
@@ -165,10 +184,11 @@ bool apart(const Operand<T>& a, const MatrixView<T>& c) {
 /// c (assigned or added to) = a b. c: [m, n], a: [m, k], b: [k, n]; c overlaps neither. scratch: gemm_scratch elements.
 /// bias: [n], or null: what every row that is assigned starts from, in place of zero.
 template <class T>
-void gemm(const Operand<T>& a, const Operand<T>& b, MatrixView<T> c, Write write, T* scratch,
+void gemm(const Operand<T>& a, const Operand<T>& b, MatrixView<T> c, Write write, std::type_identity_t<T>* scratch,
           const std::type_identity_t<T>* bias = nullptr, const Finish& finish = {}) noexcept {
   using namespace detail;
   NORMA_ASSERT(a.columns == b.rows && a.rows == c.rows && b.columns == c.columns, "gemm: shapes do not match");
+  NORMA_ASSERT(has_unit_stride(a) && has_unit_stride(b), "gemm: one stride of an operand is 1");
   NORMA_ASSERT(apart(a, c) && apart(b, c), "gemm: the result overlaps an operand; a product cannot work in place");
   NORMA_ASSERT(bias == nullptr || write == Write::assign, "gemm: a product that is added starts from what is there");
   const Index m = c.rows, n = c.columns, k = a.columns;
@@ -210,10 +230,12 @@ void gemm(const Operand<T>& a, const Operand<T>& b, MatrixView<T> c, Write write
   });
 }
 
-/// The same on an executor's workers, each with a row of `packing`: the rows or columns of c are split, never k.
+/// The same on an executor's workers: the rows or columns of c are split, never k. packing: for each worker a row of as
+/// many elements as gemm_scratch says for the whole c.
 template <class T>
 void gemm(const Executor& executor, const Operand<T>& a, const Operand<T>& b, MatrixView<T> c, Write write,
-          MatrixView<T> packing, const std::type_identity_t<T>* bias = nullptr, const Finish& finish = {}) noexcept {
+          std::type_identity_t<MatrixView<T>> packing, const std::type_identity_t<T>* bias = nullptr,
+          const Finish& finish = {}) noexcept {
   if (c.rows >= c.columns) {
     executor.split(c.rows, detail::kTileRows, [&](Index worker, Index begin, Index end) {
       gemm(a.middle_rows(begin, end - begin), b, c.middle_rows(begin, end - begin), write, packing.row(worker), bias,

@@ -53,7 +53,7 @@ struct Normalizer {
     if constexpr (C == Center::mean)
       return simd::fma(simd::keep(x - hi), rstd, minus_lo_rstd);
     else
-      return x * rstd;
+      return simd::keep_if_fast(x * rstd);  // or gamma is multiplied first in one loop and not in another
   }
 };
 

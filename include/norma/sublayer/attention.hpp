@@ -133,7 +133,8 @@ class MultiHeadAttention : public Product {
   Tape plan(Plan& p, const Pass& pass) const {
     const Call& call = pass.call;
     const Shape& shape = pass.shape;
-    const Pass key_pass{{shape.batch, kCross ? shape.memory_tokens : shape.tokens}, call};
+    Pass key_pass = pass;
+    key_pass.shape = {shape.batch, kCross ? shape.memory_tokens : shape.tokens};
     const Index rows = shape.rows(), key_rows = key_pass.shape.rows(), width = heads_ * head_dim_,
                 kv_width = kv_heads_ * head_dim_;
     Tape t{};
@@ -190,8 +191,9 @@ class MultiHeadAttention : public Product {
     t.query = p.child(query_, pass);
     t.key = p.child(key_, key_pass);
     t.value = p.child(value_, key_pass);
-    const auto per_head = [](const Pass& q, Index heads) {
-      return Pass{{q.shape.batch, q.shape.tokens * heads}, q.call};
+    const auto per_head = [](Pass of_rows, Index heads) {
+      of_rows.shape.tokens *= heads;
+      return of_rows;
     };
     t.query_entry = p.child(query_entry_, per_head(pass, kWholeQuery ? 1 : heads_));
     t.key_entry = p.child(key_entry_, per_head(key_pass, kWholeKey ? 1 : kv_heads_));

@@ -57,16 +57,17 @@ class Linear : public Product {
                const kernels::Finish& finish = {}) const {
     NORMA_ASSERT(finish.run == nullptr || rows_.count() == 1, "linear: only a product of one group is finished");
     for_each_group([&](Index output, Index row) {
-      kernels::Operand<T> weight = kernels::transposed(weight_.in(weights).middle_rows(row, rows_.group));
-      if (tape.panels != nullptr)
-        weight.panels = {tape.panels + output / rows_.group * kernels::packed_size<T>(rows_.group, weight_.columns),
-                         kernels::panel_columns<T>(rows_.group)};
-      kernels::gemm(tape.executor, kernels::plain(x), weight, y.middle_columns(output, rows_.group), Write::assign,
-                    tape.packing, with_bias_ ? bias_.in(weights).data + row : nullptr, finish);
+      const MatrixView<const T> weight = weight_.in(weights).middle_rows(row, rows_.group);
+      const Index before = output / rows_.group * kernels::packed_size<T>(rows_.group, weight_.columns);
+      kernels::gemm(
+          tape.executor, kernels::plain(x),
+          tape.panels != nullptr ? kernels::packed(weight, tape.panels + before) : kernels::transposed(weight),
+          y.middle_columns(output, rows_.group), Write::assign, tape.packing,
+          with_bias_ ? bias_.in(weights).data + row : nullptr, finish);
     });
   }
-  /// dx must not overlap dy: a product cannot work in place. Without memory it is not wanted. finish: what follows dx
-  /// at once, by its row and column.
+  /// dx must not overlap dy: a product cannot work in place. Without memory it is not wanted. finish: what follows dx,
+  /// where it is wanted, as in forward.
   void backward(const T* weights, MatrixView<const T> x, MatrixView<const T> dy, MatrixView<T> dx, Write write,
                 T* gradients, const Tape& tape, const kernels::Finish& finish = {}) const {
     NORMA_ASSERT(finish.run == nullptr || rows_.count() == 1, "linear: only a product of one group is finished");

@@ -17,7 +17,8 @@ namespace norma::inline v0_1::inline NORMA_TARGET {
 ///   const auto packed = network.pack(weights);
 ///   network.forward(weights, x, y, workspace, {.packed = &packed});
 ///
-/// It holds the matrices as they were: after a change of the weights, pack again. Results are the same to the last bit.
+/// It holds the matrices as they were: after a change of the weights, pack again, and keep it beside its weights, since
+/// those of other weights of the same layout cannot be told apart. Results are the same to the last bit.
 /// What other products read (a head tied to the embedding, an image's patches), they read from the weights; with
 /// another library's product (docs/backends.md) there is nothing in it.
 class PackedWeights {

@@ -296,10 +296,17 @@ class Trial {
 }  // namespace detail
 
 /// What fails for this policy, a sentence each; empty: nothing. As a stack, as a block and as a decoder's block alone:
-///   gradients      every parameter, the input and the memory against central differences, in double, away from the
-///   initial values accumulation   parameter gradients are added, dx is assigned and may be dy memory         every
-///   planned byte is written, and none read before shapes         smaller shapes on a larger workspace, inference,
-///   copies: the same bits independence   of batch mates and, under a causal mask, of later tokens: the same bits
+///
+///   gradients      every parameter, the input and the memory against central differences, in double
+///
+///   accumulation   parameter gradients are added, dx is assigned and may be dy
+///
+///   memory         every planned byte is written, and none read before
+///
+///   shapes         smaller shapes on a larger workspace, inference, copies: the same bits
+///
+///   independence   of batch mates and, under a causal mask, of later tokens: the same bits
+///
 /// Takes seconds, and allocates.
 template <class PolicyType, template <class> class NormType = LayerNorm>
 std::vector<std::string> check_policy(const PolicyType& policy = {}, const ConformanceOptions& options = {}) {
@@ -313,18 +320,31 @@ std::vector<std::string> check_policy(const PolicyType& policy = {}, const Confo
     zero.push_back("cross_attention.key.bias");
   const GradientCheckOptions gradient_options{.tolerance = options.tolerance, .zero_by_theory = zero};
   const Index width = options.dims.width;
-  const auto try_all = [&](const char* what, const auto& in_double, const auto& in_float) {
-    for (const bool causal : {false, true}) {
-      const auto weights = detail::Trial<std::remove_cvref_t<decltype(in_double)>>::perturbed(in_double);
-      const GradientReport report =
-          check_gradients(in_double, weights, options.shape, width, width, gradient_options, Call{.causal = causal});
-      for (const auto& failure : report.failures) failures.push_back(std::string(what) + ": " + failure);
+  // What a pass is refused for fails, too.
+  const auto try_it = [&](const char* what, const auto& run) {
+#if defined(__cpp_exceptions)
+    try {
+      run();
+    } catch (const Error& error) {
+      failures.push_back(std::string(what) + ": " + error.what());
     }
+#else
+    run();
+#endif
+  };
+  const auto try_all = [&](const char* what, const auto& in_double, const auto& in_float) {
+    for (const bool causal : {false, true})
+      try_it(what, [&] {
+        const auto weights = detail::Trial<std::remove_cvref_t<decltype(in_double)>>::perturbed(in_double);
+        const GradientReport report =
+            check_gradients(in_double, weights, options.shape, width, width, gradient_options, Call{.causal = causal});
+        for (const auto& failure : report.failures) failures.push_back(std::string(what) + ": " + failure);
+      });
     detail::Trial trial(what, in_float, width, options.dims.rotary.width != 0, failures);
-    trial.accumulation(options.shape);
-    trial.memory(options.shape);
-    trial.shapes(options.shape);
-    trial.independence(options.shape);
+    try_it(what, [&] { trial.accumulation(options.shape); });
+    try_it(what, [&] { trial.memory(options.shape); });
+    try_it(what, [&] { trial.shapes(options.shape); });
+    try_it(what, [&] { trial.independence(options.shape); });
   };
   const Depth middle{.layer = (options.layers + 1) / 2, .layers = options.layers};
   try_all("block", Block<PolicyType, double, NormType>(options.dims, middle, policy),
@@ -336,8 +356,10 @@ std::vector<std::string> check_policy(const PolicyType& policy = {}, const Confo
   const detail::WithMemory reader(in_double, width, options.shape.batch);
   try_all("decoder block", reader, detail::WithMemory(in_float, width, options.shape.batch));
   const auto weights = detail::Trial<std::remove_cvref_t<decltype(reader)>>::perturbed(reader);
-  const auto report = detail::check_memory_gradient(reader, weights, options.shape, width, gradient_options);
-  for (const auto& failure : report.failures) failures.push_back("decoder block: " + failure);
+  try_it("decoder block", [&] {
+    const auto report = detail::check_memory_gradient(reader, weights, options.shape, width, gradient_options);
+    for (const auto& failure : report.failures) failures.push_back("decoder block: " + failure);
+  });
   return failures;
 }
 
