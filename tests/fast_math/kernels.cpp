@@ -145,7 +145,7 @@ void addresses() {
   for (int offset = 0; offset < 16; ++offset) {
     norma::kernels::norm_forward<C, float>({x.data(), 1, kWidth}, gamma.data(),
                                            C == Center::mean ? beta.data() : nullptr, 1e-6, {y + offset, 1, kWidth},
-                                           &hi, &lo, &rstd);
+                                           {&hi, &lo, &rstd});
     if (offset == 0) std::copy_n(y, kWidth, first);
     CHECK(same_bits(y + offset, first, kWidth));
   }
