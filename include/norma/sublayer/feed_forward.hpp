@@ -124,7 +124,7 @@ class FeedForward : public Product {
     };
     const auto activate = [&](Index row, Index column, Index rows, Index columns) {
       for (Index r = row; r < row + rows; ++r) {
-        const T *a = t.a.row(r) + column, *b = t.b.row(r) + column;
+        const T *a = t.a.row(r) + column, *b = kGated ? t.b.row(r) + column : nullptr;
         T* h = t.h.row(r) + column;
         simd::for_each_pack_once<T>(columns, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
           simd::Pack<T> value = Act::value(simd::load_up_to(a + i, k));
@@ -158,8 +158,8 @@ class FeedForward : public Product {
     };
     const auto activate_backward = [&](Index row, Index column, Index rows, Index columns) {
       for (Index r = row; r < row + rows; ++r) {
-        const T *a = t.a.row(r) + column, *b = t.b.row(r) + column;
-        T *da = t.da.row(r) + column, *db = t.db.row(r) + column;
+        const T *a = t.a.row(r) + column, *b = kGated ? t.b.row(r) + column : nullptr;
+        T *da = t.da.row(r) + column, *db = kGated ? t.db.row(r) + column : nullptr;
         simd::for_each_pack_once<T>(columns, [&](Index i, Index k) NORMA_INLINE_LAMBDA {
           const simd::Pack<T> dh = simd::load_up_to(da + i, k), argument = simd::load_up_to(a + i, k);
           simd::Pack<T> d = dh * Act::derivative(argument);

@@ -321,7 +321,7 @@ std::vector<std::string> check_policy(const PolicyType& policy = {}, const Confo
   const GradientCheckOptions gradient_options{.tolerance = options.tolerance, .zero_by_theory = zero};
   const Index width = options.dims.width;
   // What a pass is refused for fails, too.
-  const auto try_it = [&](const char* what, const auto& run) {
+  const auto try_it = [&]([[maybe_unused]] const char* what, const auto& run) {
 #if defined(__cpp_exceptions)
     try {
       run();
