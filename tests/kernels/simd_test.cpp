@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <norma/kernels/simd_math.hpp>
 #include <norma/kernels/simd_memory.hpp>
 
 #include <gtest/gtest.h>

@@ -191,14 +191,6 @@ NORMA_INLINE T reduce_maximum(V v) {
     return reduce_maximum<T, Count / 2>(low > high ? low : high);
   }
 }
-template <class T, std::size_t... Lane>
-NORMA_INLINE Pack<T> choose(std::uint64_t bits, Pack<T> a, T b, std::index_sequence<Lane...>) {
-  using Int = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  typedef Int Ints __attribute__((vector_size(kBytes)));
-  constexpr Ints kBits = {(Int(1) << Lane)...};
-  const Ints chosen = (Ints)(((Ints{} + static_cast<Int>(bits)) & kBits) != Ints{});
-  return {(typename Pack<T>::Native)(((Ints)a.v & chosen) | ((Ints{} + bits_as<Int>(b)) & ~chosen))};
-}
 }  // namespace detail
 #endif
 
@@ -219,16 +211,6 @@ NORMA_INLINE T reduce_maximum(Pack<T> a) {
   return a.v;
 #else
   return detail::reduce_maximum<T, kLanes<T>>(a.v);
-#endif
-}
-
-/// Lane j of a where bit j is set, else b. On the bits: with -ffast-math no operation on infinities is safe.
-template <class T>
-NORMA_INLINE Pack<T> choose(std::uint64_t bits, Pack<T> a, T b) {
-#if defined(NORMA_SCALAR)
-  return (bits & 1) != 0 ? a : Pack<T>{b};
-#else
-  return detail::choose(bits, a, b, std::make_index_sequence<static_cast<std::size_t>(kLanes<T>)>());
 #endif
 }
 

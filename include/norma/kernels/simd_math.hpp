@@ -12,6 +12,7 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 namespace norma::inline v0_1::inline NORMA_TARGET::simd {
 
@@ -80,6 +81,14 @@ NORMA_INLINE Pack<T> select(BitLanes<T> which, Pack<T> x, Pack<T> y) {
   std::memcpy(&y.v, &b, sizeof(b));
   return y;
 }
+template <class T, std::size_t... Lane>
+NORMA_INLINE Pack<T> choose(std::uint64_t bits, Pack<T> a, T b, std::index_sequence<Lane...>) {
+  constexpr BitLanes<T> kBits = {(BitsOf<T>(1) << Lane)...};
+  const BitLanes<T> other = BitLanes<T>{} + bits_as<BitsOf<T>>(b);
+  Pack<T> all_b;
+  std::memcpy(&all_b.v, &other, sizeof(other));
+  return select<T>(((BitLanes<T>{} + static_cast<BitsOf<T>>(bits)) & kBits) != 0, a, all_b);
+}
 }  // namespace detail
 /// x where it is NaN, else y.
 template <class T>
@@ -87,6 +96,16 @@ NORMA_INLINE Pack<T> unless_nan(Pack<T> x, Pack<T> y) {
   return detail::select(detail::nan_lanes(x), x, y);
 }
 #endif
+
+/// Lane j of a where bit j is set, else b. On the bits, for b may be infinite.
+template <class T>
+NORMA_INLINE Pack<T> choose(std::uint64_t bits, Pack<T> a, T b) {
+#if defined(NORMA_SCALAR)
+  return (bits & 1) != 0 ? a : Pack<T>{b};
+#else
+  return detail::choose(bits, a, b, std::make_index_sequence<static_cast<std::size_t>(kLanes<T>)>());
+#endif
+}
 
 /// Whether all lanes that it has seen are finite; on the bits, too.
 template <class T>
